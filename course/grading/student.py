@@ -1,5 +1,6 @@
 """Whose a submission is, by its path."""
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -19,8 +20,10 @@ def students_of(paths: Iterable[str], chapters: Collection[str]) -> dict[str, st
     `class/ann.ipynb`, `class/ann/06_topic.ipynb`, `class/ann/06_topic (1).ipynb`, `class/ann/Untitled.ipynb` and
     nbgrader's `submitted/ann/06_topic/06_topic.ipynb` are ann's. So is `ann/bob.ipynb` where another folder is bob's:
     nobody can hand in under the name of somebody who has a folder. `ann/work.ipynb` and `ben/work.ipynb` are ann's and
-    ben's where they are all that these folders hold: nobody's points are lost because two chose the same name. The
-    student is empty where no name is found.
+    ben's where they are all that these folders hold: nobody's points are lost because two chose the same name.
+
+    Nobody else's folder is theirs: `class/ann/work.ipynb` and `class/group2/ann/work.ipynb` are of two students, who
+    are called class/ann and group2/ann. The student is empty where no name is found.
 
     Args:
         paths: those of the whole grade, as a report names them.
@@ -32,10 +35,24 @@ def students_of(paths: Iterable[str], chapters: Collection[str]) -> dict[str, st
         if folders and not name:
             owned.setdefault(folders[0].name, []).append(folders[0])
     shared = _shared(named)
-    return {
-        path: folders[0].name if name in shared and folders else _student(path, name, folders, owned)
-        for path, (name, folders) in named.items()
-    }
+    homes = {}
+    for path, (name, folders) in named.items():
+        home = _home(path, "" if name in shared and folders else name, folders, owned)
+        homes[path] = PurePosixPath(*(part for part in home.parts if part not in chapters))
+    called_so = _told_apart({*homes.values()})
+    return {path: called_so[home] for path, home in homes.items()}
+
+
+def _told_apart(homes: Collection[PurePosixPath]) -> dict[PurePosixPath, str]:
+    """What each student is called: the name, with as many of the folders above as tell all of that name apart."""
+    alike: dict[str, list[PurePosixPath]] = {}
+    for home in homes:
+        alike.setdefault(home.name, []).append(home)
+    called_so = {}
+    for name, places in alike.items():
+        count = next(n for n in itertools.count(1) if len({place.parts[-n:] for place in places}) == len(places))
+        called_so |= {place: str(PurePosixPath(*place.parts[-count:])) if name else "" for place in places}
+    return called_so
 
 
 def _shared(named: Mapping[str, tuple[str, list[PurePosixPath]]]) -> set[str]:
@@ -50,12 +67,17 @@ def _shared(named: Mapping[str, tuple[str, list[PurePosixPath]]]) -> set[str]:
     return {name for base, names in alone if places[base] > 1 and places[base] == everywhere[base] for name in names}
 
 
-def _student(path: str, name: str, folders: list[PurePosixPath], owned: Mapping[str, list[PurePosixPath]]) -> str:
-    if not name:
-        return folders[0].name if folders else ""
+def _home(
+    path: str, name: str, folders: list[PurePosixPath], owned: Mapping[str, list[PurePosixPath]]
+) -> PurePosixPath:
+    """The folder that a student has, or would have beside the file that has their name."""
+    nearest = folders[0] if folders else PurePosixPath()
     namesakes, own = owned.get(name, []), PurePosixPath(path).parent
-    is_anothers = namesakes and not any(own in (folder, folder.parent) for folder in namesakes)
-    return folders[0].name if is_anothers and folders else name
+    deepest = len(own.parts)  # a folder further down is one that somebody made, and takes nobody's name away
+    is_anothers = any(len(each.parts) <= deepest for each in namesakes) and own not in {
+        place for each in namesakes for place in (each, each.parent)
+    }
+    return nearest if name in ("", nearest.name) or (is_anothers and folders) else nearest / name
 
 
 def _named(path: str, chapters: Collection[str]) -> tuple[str, list[PurePosixPath]]:

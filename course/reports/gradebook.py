@@ -56,12 +56,16 @@ class Entry:
 
     @property
     def note(self) -> str:
-        """What a teacher should know about it: why there is no grade, which files don't count, and a doubtful name."""
+        """What a teacher should know about it: why there is no grade, which files don't count, and who has the name."""
         others = [f"not counted: {each.path} ({_outcome(each)})" for each in self.others]
-        read = [each for each in (self.result, *self.others) if each.status != "rejected"]
-        is_doubtful = self.student and len({PurePosixPath(each.path).parent for each in read}) > 1
-        doubt = f"from several folders: if two students are called {self.student}, rename one's" if is_doubtful else ""
-        return "; ".join(filter(None, [self.result.reason, *others, doubt]))
+        name = self.student.rpartition("/")[2]
+        alike = f"several folders are called {name}, and each counts as one student's" if self.is_namesake else ""
+        return "; ".join(filter(None, [self.result.reason, *others, alike]))
+
+    @property
+    def is_namesake(self) -> bool:
+        """Whether others have the student's name, so that the folder above is part of it."""
+        return "/" in self.student
 
 
 def entries(report: Report, chapters: Collection[str], rules: Rules, one_student: bool = False) -> list[Entry]:

@@ -32,7 +32,7 @@ REPORT = Report(
         result("dan", "02_other", "2026-12-01T08:00:00Z", ("third", 2, 2, "passed")),
         Result("eve/01_fixture.ipynb", "01_fixture", "rejected", "the file is empty", max_score=4),
         Result("fay/02_other.ipynb", "02_other", "not graded", "no memory", max_score=2),
-        Result("new/ann/01_fixture.ipynb", "01_fixture", "rejected", "a link"),
+        Result("ann/01_fixture (1).ipynb", "01_fixture", "rejected", "a link"),
     ],
 )
 RULES = Rules("best", datetime(2026, 12, 1, 12, tzinfo=UTC), 25)
@@ -78,7 +78,7 @@ def test_learners_and_exercises(overview: Path) -> None:
     rows = {cells[0].strip(): [" ".join(cell.split()) for cell in cells[1:]] for cells in tables.rows[first]}
     assert rows["learner"] == ["points", "first", "second", "handed in (UTC)", "note"]
     assert rows["ann"][:3] == ["1 /4", "1", "0 timeout"]
-    assert rows["ann"][4] == "not counted: new/ann/01_fixture.ipynb (rejected)"
+    assert rows["ann"][4] == "not counted: ann/01_fixture (1).ipynb (rejected)"
     assert rows["bob"][:4] == ["3 /4 −1 late", "1", "3", "2026-12-02 08:00:00"]  # a quarter of 4
     assert rows["cat"][:3] == ["2 /4", "0 skipped", "2 failed"]
     assert rows["eve"] == ["rejected", "–", "–", "", "the file is empty"]

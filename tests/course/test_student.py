@@ -35,8 +35,7 @@ CHAPTERS = ["00_welcome", "06_topic", "06b_more"]
     ],
 )
 def test_whose_it_is(path: str) -> None:
-    others = ["class/bob/06_topic.ipynb", "class/ann/00_welcome.ipynb"]
-    assert students_of([path, *others], CHAPTERS)[path] == "ann"
+    assert students_of([path, "class/bob/06_topic.ipynb"], CHAPTERS)[path] == "ann"
 
 
 @pytest.mark.parametrize(
@@ -44,7 +43,7 @@ def test_whose_it_is(path: str) -> None:
     [
         ("class/06_topic_bob.ipynb", "06_topic_bob"),  # one folder for all: the file's name tells them apart
         ("class/06_topical.ipynb", "06_topical"),
-        ("first/bob.ipynb", "bob"),
+        ("first/bob.ipynb", "first/bob"),  # a folder is one student's, whoever else is called so
         ("06_topic.ipynb", ""),
         ("bob/bob.ipynb", "bob"),
     ],
@@ -64,8 +63,43 @@ def test_no_student_is_lost_where_files_of_several_folders_are_called_alike() ->
         "class/dora/06_topic.ipynb",
     ]
     assert list(students_of(paths, CHAPTERS).values()) == ["ann", "ben", "carl", "dora"]
-    rounds = ["first/ann.ipynb", "first/ben.ipynb", "second/ben.ipynb"]
-    assert list(students_of(rounds, CHAPTERS).values()) == ["ann", "ben", "ben"]
+
+
+@pytest.mark.parametrize(
+    ("path", "other"),
+    [
+        ("class/ann.ipynb", "class/ann/06_topic.ipynb"),
+        ("class/06_topic/ann.ipynb", "class/00_welcome/ann.ipynb"),
+        ("class/06_topic/ann/Untitled.ipynb", "class/ann/00_welcome.ipynb"),
+        ("class/ann/ann.ipynb", "class/ann/00_welcome.ipynb"),
+        ("class/ann/06_topic/06_topic.ipynb", "class/ann/00_welcome.ipynb"),
+    ],
+)
+def test_all_of_a_students_files_are_theirs(path: str, other: str) -> None:
+    assert {*students_of([path, other, "class/bob.ipynb"], CHAPTERS).values()} == {"ann", "bob"}
+
+
+@pytest.mark.parametrize(
+    ("paths", "students"),
+    [
+        (["ann/work.ipynb", "group2/ann/work.ipynb"], ["ann", "group2/ann"]),
+        (["class/ann/work.ipynb", "class/group2/ann/work.ipynb"], ["class/ann", "group2/ann"]),
+        (["a/x/ann/06_topic.ipynb", "b/x/ann/06_topic.ipynb"], ["a/x/ann", "b/x/ann"]),
+        (["first/ann.ipynb", "first/ben.ipynb", "second/ben.ipynb"], ["ann", "first/ben", "second/ben"]),
+        (["class/ann.ipynb", "class/bob/ann/06_topic.ipynb"], ["class/ann", "bob/ann"]),
+        (
+            ["ann/work.ipynb", "ben/work.ipynb", "bob/x/work.ipynb", "bob/x/y.ipynb"],
+            ["ann/work", "ben/work", "x/work", "y"],
+        ),
+    ],
+)
+def test_students_who_are_called_alike_are_told_apart_by_their_folders(paths: list[str], students: list[str]) -> None:
+    assert list(students_of(paths, CHAPTERS).values()) == students
+
+
+def test_no_folder_that_somebody_makes_takes_the_names_of_others_away() -> None:
+    files = ["class/ann.ipynb", "class/zoe.ipynb", "class/bob/ann/06_topic.ipynb", "class/bob/zoe/06_topic.ipynb"]
+    assert list(students_of(files, CHAPTERS).values()) == ["class/ann", "class/zoe", "bob/ann", "bob/zoe"]
 
 
 def test_a_long_name_takes_no_time() -> None:
