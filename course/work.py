@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 
 import numpy as np
 
@@ -25,4 +26,9 @@ def secret(key: str, seed: int) -> np.random.Generator:
 def seal(key: str, seed: int, told: str) -> str:
     """A sentence, and what nobody can append to it who has no key."""
     tag = hmac.digest(key.encode(), f"{seed} {told}".encode(), "sha256").hex()
-    return f"{told} ({tag[:16]})" if key else told
+    return f"{told} (sealed {tag[:16]})" if key else told
+
+
+def unsealed(text: str) -> str:
+    """A text for a report, without the seals in it, of which one may be cut off."""
+    return re.sub(r" \(sealed [0-9a-f]*\)?", "", text)

@@ -28,6 +28,7 @@ from course.learner.feedback import clean, points_of
 from course.reports.gradebook import with_assignments
 from course.reports.printable import printable
 from course.sandbox.launch import Limits, SandboxError
+from course.work import unsealed
 
 T = TypeVar("T")
 _MOST_CODE = 10_000  # characters of an answer in a report
@@ -249,7 +250,7 @@ def grade_one(
         result.status, result.reason = "not graded", f"{type(error).__name__}: {error}"
     result.reason = printable(result.reason)
     for item in result.items:
-        item.message, item.code = printable(item.message), clean(item.code, _MOST_CODE)
+        item.message, item.code = printable(unsealed(item.message)), clean(item.code, _MOST_CODE)
         for part in item.parts:
             part.message = printable(part.message)
     return seeds

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import numpy as np
 import pytest
 
 from course import check, work
+from course.authoring.notebook import exercise_of, role, tasks
 from course.authoring.source import SourceError, read_cells, read_exercises
-from course.files import CODE
+from course.files import CODE, Course
+from course.grading.grade import grade
 from course.variants import Served, here, keyed
 from tests.course.test_source import CHECK, GOOD, MUTANT, source_of
 
@@ -55,6 +59,35 @@ def test_a_machine_counts_and_its_seal_is_of_its_key_its_seed_and_its_words() ->
     assert verdict("", 1) == here(COUNTS + "add(1, 2)", 1).verdict() == "one call"
     assert verdict("a", 1) == verdict("a", 1) == work.seal("a", 1, "one call") != "one call"
     assert len({verdict("a", 1), verdict("b", 1), verdict("a", 2), work.seal("a", 1, "2 calls")}) == 4
+
+
+def test_a_report_has_no_seal_even_where_one_is_cut_off() -> None:
+    sealed = work.seal("a", 1, "one call")
+    assert work.unsealed(f"expected {sealed}, got 2 calls") == "expected one call, got 2 calls"
+    assert {work.unsealed(sealed[:end]) for end in range(len("one call (sealed "), len(sealed))} == {"one call"}
+    assert work.unsealed("one call (of two)") == "one call (of two)"
+
+
+RAISES_THE_VERDICT = """
+def generate(embed, project, head, prompt, count):
+    machine = getattr(getattr(project, "func", None), "__self__", None)
+    raise RuntimeError(machine.verdict() if machine else "no machine")
+"""
+
+
+def test_no_seal_is_in_what_a_learner_reads(tmp_path: Path) -> None:
+    course = Course(CODE)
+    solved: Any = nbformat.read(course.solutions / f"{TIMED[1]}.ipynb", as_version=4)
+    mutants = [each["source"] for each in tasks(solved)["serve_timed_decode"]["mutants"]]
+    for number, text in enumerate([*mutants, RAISES_THE_VERDICT]):
+        for cell in solved.cells:
+            if role(cell) == "solution":
+                cell.source = text if exercise_of(cell) == "serve_timed_decode" else ""
+        nbformat.write(solved, tmp_path / f"{number}.ipynb")
+    report = grade([tmp_path], course)
+    said = [item.message for each in report.submissions for item in each.items if item.grade_id == "serve_timed_decode"]
+    assert len(said) == len(mutants) + 1 and any("at most 60 rows" in message for message in said)
+    assert not [message for message in said if re.search(r"sealed|\b[0-9a-f]{16}\b", message)]
 
 
 def test_what_a_machine_draws_is_of_its_key_and_its_seed() -> None:
