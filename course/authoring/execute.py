@@ -13,7 +13,7 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-from course.authoring.notebook import checks, role, tasks, v4
+from course.authoring.notebook import bundles_of, checks, role, tasks, v4
 from course.check import REVEAL_VARIABLE
 from course.grading import bundle
 from course.grading.mistakes import Mistake
@@ -103,7 +103,7 @@ async def execute_reference(
             trials.append((exercise, mutant, *cells))
     await execute(notebook, working_folder, path, seed, package, reveal=True)
     notebook.cells = reference
-    expected = {exercise: _bundles(cell) for exercise, cell in check_cells.items()}
+    expected = {exercise: bundles_of(cell) for exercise, cell in check_cells.items()}
     for exercise, bundles in expected.items():
         if len(bundles) != 1:
             raise WeakCheckError(exercise, f"the check shows {len(bundles)} bundles of values; it should show one")
@@ -114,7 +114,7 @@ async def execute_reference(
                 raise WeakCheckError(
                     exercise, f"mutant {mutant['name']!r} does not run: {output.ename}: {output.evalue}"
                 )
-        for shown in _bundles(checking):
+        for shown in bundles_of(checking):
             if not bundle.difference(expected[exercise][0], shown):
                 raise WeakCheckError(exercise, f"mutant {mutant['name']!r} passes the check")
             known[exercise].append((mutant["says"], shown))
@@ -144,11 +144,6 @@ def addresses_or_paths(notebook: NotebookNode, root: Path) -> list[tuple[int, st
     ]
 
 
-def expected_bundle(cell: NotebookNode) -> bundle.Bundle:
-    """The values that an executed check cell of the reference shows."""
-    return _bundles(cell)[0]
-
-
 def run(*notebooks: Any, workers: int) -> list[Any]:
     """Await coroutines, at most `workers` at a time; their results or exceptions, in order.
 
@@ -176,7 +171,3 @@ def run(*notebooks: Any, workers: int) -> list[Any]:
             for each in cancel:
                 each()
             raise
-
-
-def _bundles(cell: NotebookNode) -> list[bundle.Bundle]:
-    return [output.data[bundle.MIME] for output in cell.outputs if bundle.MIME in output.get("data", {})]

@@ -18,8 +18,9 @@ from course.authoring.minutes import in_fives
 from course.authoring.parts import PartError
 from course.authoring.source import Cell, Exercise, Source, SourceError, is_core_setup
 from course.files import damaged
+from course.grading.bundle import MIME, Bundle
 from course.grading.mistakes import Mistake
-from course.learner.kernel import KERNELSPEC
+from course.learner.surroundings import KERNELSPEC
 
 v4: Any = nbformat.v4
 OURS = "minitorch"  # the key of our metadata, of the notebook and of cells
@@ -133,6 +134,16 @@ def tasks(notebook: NotebookNode) -> dict[str, dict[str, Any]]:
 def checks(notebook: NotebookNode) -> dict[str, NotebookNode]:
     """The check cells, by exercise."""
     return {exercise_of(cell): cell for cell in notebook.cells if role(cell) == "check"}
+
+
+def expected_bundle(cell: NotebookNode) -> Bundle:
+    """The values that an executed check cell of the reference shows."""
+    return bundles_of(cell)[0]
+
+
+def bundles_of(cell: NotebookNode) -> list[Bundle]:
+    """All that an executed check cell shows."""
+    return [output.data[MIME] for output in cell.outputs if MIME in output.get("data", {})]
 
 
 def write(notebook: NotebookNode) -> str:

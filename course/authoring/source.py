@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jupytext
-
 from course.authoring.assemble import REFUSED, as_of, read
 from course.authoring.cells import DECORATORS, SOLUTION, STUB, cut, defined, free, imported, plain
 from course.authoring.minutes import of_exercise
@@ -125,6 +123,8 @@ class Source:
 
 def read_cells(path: Path) -> list[Cell]:
     """The cells of a percent file, each with the line of its header."""
+    import jupytext  # it brings a server, and what only reads built notebooks needs none of that
+
     text = path.read_text(encoding="utf-8")
     headers = [number for number, line in enumerate(text.splitlines(), 1) if re.match(r"# %%( |$)", line)]
     notebook = jupytext.reads(text, fmt="py:percent")

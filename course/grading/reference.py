@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from nbformat import NotebookNode
 
-from course.authoring.execute import expected_bundle
-from course.authoring.notebook import OURS, checks, exercise_of, role, tasks
+from course.authoring.notebook import OURS, checks, exercise_of, expected_bundle, role, tasks
 from course.grading import bundle, credit
 from course.grading.bundle import Bundle
 from course.grading.mistakes import Mistake

@@ -1,7 +1,6 @@
-"""The kernel that notebooks run in: this interpreter, one thread, no user settings, and a fixed hash seed."""
+"""The kernel that notebooks run in: this interpreter, whatever kernels are installed for the user."""
 
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +10,7 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from course.check import SEED_VARIABLE
 from course.files import CODE
 from course.learner.package import VARIABLE
-
-KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-_KEPT = (
-    "PATH",
-    "OPENBLAS_CORETYPE",
-    "LANG",
-    "LC_ALL",
-    "LD_LIBRARY_PATH",
-    "DYLD_LIBRARY_PATH",
-    "SYSTEMROOT",
-    "VIRTUAL_ENV",
-)
-MATPLOTLIB = Path.home() / ".cache" / "minitorch-course" / "matplotlib"
+from course.learner.surroundings import MATPLOTLIB, plain_environment
 
 
 class KernelSpecs(KernelSpecManager):
@@ -58,17 +45,4 @@ def environment(folder: Path, seed: int, path: Path, package: Path) -> dict[str,
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(map(str, (CODE, path, package.parent)))),
         SEED_VARIABLE: str(seed),
         VARIABLE: str(package),
-    }
-
-
-def plain_environment(folder: str) -> dict[str, str]:
-    """What the environment of every process with cells has in common; `folder` is its home."""
-    threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-    return {
-        **{name: os.environ[name] for name in _KEPT if name in os.environ},
-        **dict.fromkeys(threads, "1"),
-        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))),
-        **dict.fromkeys(("HOME", "TMPDIR"), folder),
-        "IPYTHONDIR": os.path.join(folder, "ipython"),
-        "PYTHONHASHSEED": "0",
     }

@@ -25,7 +25,7 @@ from typing import IO
 import psutil
 
 from course.authoring.assemble import REFUSED
-from course.learner.kernel import MATPLOTLIB, plain_environment
+from course.learner.surroundings import MATPLOTLIB, plain_environment
 from course.sandbox import cgroup, landlock, namespaces, reaper, seccomp
 
 PACKAGES = "/course"  # where the given packages are in the sandbox

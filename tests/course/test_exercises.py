@@ -14,8 +14,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from course.authoring.execute import expected_bundle
-from course.authoring.notebook import OURS, checks, exercise_of, role, tasks
+from course.authoring.notebook import OURS, checks, exercise_of, expected_bundle, role, tasks
 from course.authoring.parts import short
 from course.files import CODE, Course
 from course.grading.intake import outline_of

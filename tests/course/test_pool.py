@@ -1,5 +1,8 @@
 """A sandbox that serves several submissions: it is started once, and none costs the next one its grade."""
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,7 +10,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from course.files import Course
+from course.files import CODE, Course
 from course.grading import runner
 from course.grading.grade import grade
 from course.grading.pool import Pool
@@ -89,6 +92,31 @@ def test_an_unsolved_notebook_runs_nothing(
     write(tmp_path / "class", a=submission())
     assert points(grade([tmp_path / "class"], course)) == {"a": 0}
     assert starts == []
+
+
+COUNTED = """
+import contextlib, json, sys
+from course.__main__ import main
+from course.grading.packages import Kits
+from course.learner import feedback
+from course.sandbox import launch
+
+done = []
+really, made, tasks = launch.process, Kits._make, feedback._tasks
+launch.process = lambda module, *rest: done.append(module) or really(module, *rest)
+Kits._make = lambda kits, name, *rest: done.append(name) or made(kits, name, *rest)
+feedback._tasks = lambda path: done.append(path.name) or tasks(path)
+with contextlib.redirect_stdout(sys.stderr), contextlib.suppress(SystemExit):
+    main(["grade", *sys.argv[1:]], standalone_mode=False)
+heavy = {"jupytext", "jupyter_server", "tornado", "IPython", "minitorch", "matplotlib"} & {*sys.modules}
+print(json.dumps([done, sorted(heavy)]))
+"""
+
+
+def test_the_command_starts_only_what_reads_a_notebook_that_nobody_has_answered() -> None:
+    path = Course(CODE).pristine / "03_views_and_layout.ipynb"
+    ran = subprocess.run([sys.executable, "-c", COUNTED, str(path)], capture_output=True, text=True, check=False)
+    assert json.loads(ran.stdout.splitlines()[-1]) == [["course.grading.reading"], []], ran.stderr
 
 
 @pytest.mark.turns(8)

@@ -23,7 +23,7 @@ from course.authoring import rebuild
 from course.authoring.notebook import v4
 from course.authoring.release import release
 from course.files import CODE, Course
-from course.learner.kernel import KERNELSPEC
+from course.learner.surroundings import KERNELSPEC
 from tests.course.in_browser import wait_for
 
 CHAPTER = "01_fixture"
