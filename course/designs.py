@@ -26,11 +26,13 @@ def design(
         The names that are missing, unknown, or have a value that is no option; which limits are kept (none is listed if
         there is such a name); and the cost, which is the cheapest design's if this one is near enough.
     """
-    wrong = [name for name in options if decisions.get(name) not in options[name]]
+    # Of a decision that pretends to be an option, the option itself counts.
+    chosen = {name: own for name, values in options.items() for own in values if own == decisions.get(name)}
+    wrong = [name for name in options if name not in chosen]
     wrong += [name for name in decisions if name not in options]
     if wrong:
         return {"not among the options": wrong, "limits": {}, "cost": None}
-    limits, cost = simulate(**decisions)
+    limits, cost = simulate(**chosen)
     if all(limits.values()):
         combined = (dict(zip(options, values, strict=True)) for values in itertools.product(*options.values()))
         least = min(price for kept, price in (simulate(**each) for each in combined) if all(kept.values()))

@@ -52,6 +52,27 @@ def test_decisions_that_are_no_options_are_named(decisions: dict[str, Any], wron
     assert shown(**decisions) == {"not among the options": wrong, "limits": {}, "cost": None}
 
 
+class Equal(float):
+    """Equal to whatever it is compared with."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = float.__hash__
+
+
+class Says(dict[str, Any]):
+    """Gives other values one by one than as keywords."""
+
+    def get(self, name: str, default: object = None) -> Any:
+        return OPTIONS[name][-1]
+
+
+def test_only_options_are_simulated_whatever_a_decision_pretends_to_be() -> None:
+    assert shown(cars=Equal(0.1), size=Equal(0.0)) == shown(cars=24, size="large")
+    assert check.design(Says(cars=0.1, size="large"), OPTIONS, simulate) == shown(cars=24, size="large")
+
+
 def test_the_check_of_a_design_lets_the_simulator_judge(tmp_path: Path) -> None:
     more = f'\n# %% mutant="area"\n{MUTANT.replace("Circumference", "Again")}def area(radius):\n    return radius\n'
     text = GOOD.replace('kind="build" points=2 replaces="shapes:area"', 'kind="design" points=2') + more
