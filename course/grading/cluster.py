@@ -8,6 +8,7 @@ https://distributed.dask.org/en/stable/
 
 import functools
 import hashlib
+import os
 import tempfile
 import threading
 import uuid
@@ -59,7 +60,7 @@ class _Worker:
     def __init__(self, run: Run) -> None:
         self.folder = tempfile.TemporaryDirectory(prefix="course-", ignore_cleanup_errors=True)
         self.stop = threading.Event()
-        self.seed, self.pool = run.seed, Pool(run.limits, self.stop, _WARM)
+        self.seed, self.pool = run.seed, Pool(run.limits, self.stop, _WARM, os.cpu_count() or 1)
         self.references: dict[str, Reference] = {}
         self.lock = threading.Lock()
 

@@ -43,14 +43,15 @@ class Pool:
             limits: what one submission may use.
             stop: set, it ends what runs.
             size: how many wait at most; then the one that has waited longest is ended.
-            jobs: how many submissions are graded at a time. Exercises that need different packages run side by side,
-                as long as a core is free.
+            jobs: how many submissions are graded at a time. Each has its share of the cores, on which exercises that
+                need different packages run side by side; none waits for another's, which may take all its time.
             is_trusted: all answers are the course's own, so that no run needs to be set apart from another.
         """
         self.is_trusted = is_trusted
         self.limits, self.stop, self.size = limits, stop, size
         # A sandbox ends with the thread that started it, so these live as long as the pool.
-        self._threads = ThreadPoolExecutor(max(jobs, os.cpu_count() or 1))
+        self._share = max(1, (os.cpu_count() or 1) // jobs)
+        self._threads = ThreadPoolExecutor(jobs * self._share)
         self._waiting: OrderedDict[tuple[Path, int], _Waiting] = OrderedDict()
         self._comparers: list[Comparer] = []
         self._lock = threading.Lock()
@@ -105,13 +106,15 @@ class Pool:
         return self._threads.submit(heard).result()
 
     def _side_by_side(self, tasks: list[Task], some: Callable[[list[Task]], dict[str, Any]]) -> dict[str, Outcome]:
-        """Run those with different packages at the same time."""
+        """Run those with different packages at the same time, as many as a submission has cores."""
         groups: dict[Path, list[Task]] = {}
         for task in tasks:
             groups.setdefault(task.packages, []).append(task)
         outcomes: dict[str, Outcome] = {}
-        for each in self._threads.map(some, groups.values()):
-            outcomes |= each
+        rows = [[*groups.values()][first :: self._share] for first in range(self._share)]
+        for row in self._threads.map(lambda row: [some(group) for group in row], filter(None, rows)):
+            for each in row:
+                outcomes |= each
         return outcomes
 
     @contextmanager

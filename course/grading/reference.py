@@ -251,8 +251,12 @@ class Reference:
             self.kits.shared(exercise),
             self.kits.own(exercise, only),
             seed,
-            tuple(keyed(text, self.key) for text in self.tasks[exercise].get("variants", ())),
+            tuple(keyed(text, self.key) for text in self._shuffled(self.tasks[exercise].get("variants", ()))),
         )
+
+    def _shuffled(self, texts: Iterable[str]) -> list[str]:
+        """Variants in an order of this grade's: what an earlier grade told about the fifth says nothing about this."""
+        return sorted(texts, key=lambda text: hashlib.sha256(f"{self.key} {text}".encode()).digest())
 
 
 def stored(notebook: NotebookNode, kits: Kits, seed: int) -> Reference:

@@ -1,10 +1,14 @@
 """A sandbox that serves several submissions: it is started once, and none costs the next one its grade."""
 
+import contextlib
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import nbformat
@@ -92,6 +96,33 @@ def test_an_unsolved_notebook_runs_nothing(
     write(tmp_path / "class", a=submission())
     assert points(grade([tmp_path / "class"], course)) == {"a": 0}
     assert starts == []
+
+
+def test_a_submission_never_waits_for_another_that_takes_all_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else its own time is over before it has begun: exercises with other packages run side by side."""
+    ended, both_run = threading.Event(), threading.Barrier(3, timeout=20)
+
+    def run(tasks: list[Any], *rest: Any) -> dict[str, Any]:
+        if tasks[0].exercise == "slow":
+            with contextlib.suppress(threading.BrokenBarrierError):
+                both_run.wait()
+            ended.wait(20)
+        return {task.exercise: "ran" for task in tasks}
+
+    monkeypatch.setattr(runner, "run", run)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    slow = [SimpleNamespace(exercise="slow", packages=Path(name)) for name in ("one", "other")]
+    quick: list[Any] = [SimpleNamespace(exercise="quick", packages=Path("one"))]
+    with Pool(Limits(), threading.Event(), size=1, jobs=2) as pool, ThreadPoolExecutor(2) as two:
+        first = two.submit(pool.run, slow, {}, 60, 900)  # type: ignore[arg-type]
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both_run.wait(1)  # as much of it as ever will runs at the same time
+        second = two.submit(pool.run, quick, {}, 60, 900)
+        try:
+            assert second.result(timeout=5) == {"quick": "ran"}
+        finally:
+            ended.set()
+        assert first.result(timeout=20) == {"slow": "ran"}
 
 
 COUNTED = """

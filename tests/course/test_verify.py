@@ -160,6 +160,19 @@ def test_in_a_grade_looking_at_a_candidate_earns_nothing(trial: Trial) -> None:
     assert [item.points for item in items] == [0] * len(LOOKS), [item.message for item in items]
 
 
+def test_what_one_grade_tells_about_a_candidate_says_nothing_in_the_next(
+    trial: Trial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The order that is drawn from the seed, which an answer can draw too, is of an order of the key's."""
+
+    def order(key: str) -> list[str]:
+        monkeypatch.setattr(trial.reference, "key", key)
+        return [each.partition("\n")[2] for each in trial.reference.own("total", REFERENCE, 1).variants]
+
+    assert order("a") == order("a") and sorted(order("a")) == sorted(order("b"))
+    assert len({tuple(order(key)) for key in "abcdef"}) == 6
+
+
 def test_no_text_of_a_variant_is_in_the_learners_process(trial: Trial) -> None:
     finds = f"""
 import gc, sys
