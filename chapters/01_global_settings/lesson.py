@@ -1,8 +1,14 @@
 # %% [markdown]
 # # Global settings
-# After this chapter your own library has dtypes, device names and default settings, and it prints numbers character for character as
-# PyTorch does. You will be able to say which calls read a default, which settings reach another thread, and which global switches matter
-# in training.
+# Why does one and the same tensor print in three ways? And why does a model under `no_grad` still record a graph in a thread pool? Both
+# answers follow from four ideas, and the hour takes them in this order:
+#
+# 1. A setting is read when a function is *called*, not when you set it.
+# 2. A setting fills in only what the call leaves open, because arguments and operands come first.
+# 3. A setting has a *scope*: the whole process, one thread, or one block.
+# 4. The switches that matter in training trade precision for speed, or speed for results that can be repeated.
+#
+# At the end your own library has dtypes, device names, and a default device that survives an error.
 
 # %% hidden=true
 from course import lesson
@@ -34,7 +40,7 @@ torch.set_printoptions(profile="default")  # as in a fresh PyTorch
 #
 # Neither of the two calls mentions `x`, so `print` must read something else as well. What is it?
 #
-# ## The smallest model
+# ## The smallest model: a setting is read at the call
 # A setting is a value in an object that the whole program shares. Functions that create or print a tensor look it up *at the moment they
 # are called*.
 
@@ -73,8 +79,9 @@ pictures.layers(steps, call="torch.tensor(0.5)", path=list(steps), **types)
 
 # %% [markdown]
 # ## Default precision
-# `set_default_dtype` decides which dtype Python floats get and which one functions such as `zeros` and `randn` use. The next cell runs
-# eleven calls under two defaults and compares the dtypes of the results, so decide first which of them you expect to change.
+# When does a call use the default, and when does it have a better source? `set_default_dtype` decides which dtype Python floats get and
+# which one functions such as `zeros` and `randn` use. The next cell runs eleven calls under two defaults and compares the dtypes of the
+# results, so decide first which of them you expect to change.
 
 # %% tags=["proof-default-dtype"]
 import numpy as np
@@ -132,10 +139,6 @@ for name in single:
 #   ([chapter 07b](07b_vector_jacobian_products.ipynb)), and it shows whether a strange result comes from rounding.
 # - *The trap:* Don't prescribe float64 as a cure for `nan`: float64 overflows later, but zero divided by zero is nan in every precision.
 # - *Proof:* `proof-precision`.
-#
-# The picture shows the measured spacing between a number and the next larger one that the type can hold, for float32 and for a type that
-# you choose with the slider. In each type, the spacing grows in proportion to the number, so what a type fixes is the *relative*
-# precision.
 
 # %% tags=["proof-precision"]
 for dtype in (torch.float32, torch.float64):
@@ -145,16 +148,7 @@ for dtype in (torch.float32, torch.float64):
     print("    2**24 + 1 - 2**24 =", (number + 1 - number).item())
 print("0 / 0 in float64:", (torch.zeros((), dtype=torch.float64) / 0).item())
 
-
-def spacing(dtype):
-    sizes = [2.0**power for power in range(-14, 15)]
-    lines = {name: [float(np.spacing(np.array(size, name))) for size in sizes] for name in ("float32", dtype)}
-    return pictures.curves(lines, sizes, xlabel="number", ylabel="spacing to the next", log="xy")
-
-
-pictures.slider(spacing, start={"dtype": "float16"}, dtype=["float16", "float64"])
-
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # ## Default device
 # A device object is only a name, made of a type and an index, so you can name a GPU that isn't there. Which line of this cell raises the
 # error?
@@ -172,7 +166,7 @@ print("zeros_like:", like.device, "  from_numpy:", torch.from_numpy(np.zeros(1))
 torch.set_default_device(None)
 print("after None:", torch.get_default_device(), torch.zeros(2).device)
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # The error came only when `zeros` was about to create a tensor on that GPU. The second cell shows two functions that ignore the default:
 # `zeros_like` follows its argument, and `from_numpy` shares the array's memory.
 #
@@ -185,14 +179,25 @@ print("after None:", torch.get_default_device(), torch.zeros(2).device)
 # - *They ask next:* Does the call check that there is a GPU? No, you get the error when you create the first tensor.
 # - *The trap:* Don't expect `from_numpy` to follow the default, because it shares memory with an array, and that memory belongs to the CPU.
 # - *Proof:* `proof-device-is-a-name`, `proof-device-reach`.
-#
-# ### Settings and threads
-# Some global settings are shared by all threads, and some aren't. The next cell changes six settings and then reads each one in this
-# thread and in a new one:
 
-# %% tags=["proof-threads"]
+# %% [markdown] tags=["short"]
+# ## Settings and threads
+# So far `State` has been one object for the whole program. That model breaks as soon as a second thread runs. This program switches
+# gradients off and calls a layer twice, once in a thread pool and once directly. Which of the two results has a graph?
+
+# %% tags=["proof-thread-pool"]
 from concurrent.futures import ThreadPoolExecutor
 
+layer, batches = torch.nn.Linear(2, 1), [torch.ones(2)]
+with torch.no_grad(), ThreadPoolExecutor() as executor:
+    print("in the pool:", [result.requires_grad for result in executor.map(layer, batches)])
+    print("here:       ", [result.requires_grad for result in map(layer, batches)])
+
+# %% [markdown] tags=["short"]
+# The worker thread recorded a graph, because `no_grad` reaches only the thread that enters it. Is that true of all settings? The next
+# cell changes six of them and reads each one in this thread and in a new one:
+
+# %% tags=["proof-threads"]
 readers = {
     "default dtype": torch.get_default_dtype,
     "deterministic algorithms": torch.are_deterministic_algorithms_enabled,
@@ -225,10 +230,10 @@ torch.set_num_threads(threads)
 # - *They ask next:* What about the backward pass, which runs in its own thread on a GPU? The engine copies the caller's modes to its threads,
 #   except that it records a graph only under `create_graph=True`.
 # - *The trap:* Don't wrap `executor.map(model, batches)` in `no_grad`, because the workers still record graphs.
-# - *Proof:* `proof-threads`.
+# - *Proof:* `proof-thread-pool`, `proof-threads`.
 
 # %% [markdown]
-# ### A setting for a block
+# ## A setting for a block
 # If you change a default and forget to restore it, the bug shows up in somebody else's function, which is why PyTorch offers `with`
 # blocks that restore the old value. There is one for the device, one for grad mode and one for autocast. There is none for the default
 # dtype, for which you need `try` and `finally`. Such a block remembers the current value on entry and puts it back on exit:
@@ -284,24 +289,18 @@ print("here:", local.device, "  in a new thread:", elsewhere)
 
 # %% [markdown] tags=["short"]
 # ## The global switches that matter in training
-# Interviewers rarely ask about the default device, but they do ask about the switches in this table. Its third column says which threads
-# a change affects.
+# Interviewers rarely ask about the default device, but they do ask about the five switches in this table. All of them belong to the
+# process, and they pull in two directions: three make training faster, and two make a run repeatable.
 #
-# | switch | what it changes | scope |
+# | switch | what it changes | for |
 # |---|---|---|
-# | `torch.manual_seed(0)` | restarts the random number generators of the CPU and of all GPUs | process ([chapter 19](19_training_loop.ipynb)) |
-# | `torch.use_deterministic_algorithms(True)` | chooses deterministic algorithms, and raises an error where there is none; cuBLAS also needs `CUBLAS_WORKSPACE_CONFIG` | process ([chapter 19](19_training_loop.ipynb)) |
-# | `torch.backends.cudnn.benchmark = True` | times several convolution algorithms for each new shape and keeps the fastest | process ([chapter 11](11_convolution.ipynb)) |
-# | `torch.set_float32_matmul_precision("high")` | lets tensor cores multiply float32 matrices in TF32 | process ([chapter 22](22_mixed_precision.ipynb)) |
-# | `torch.backends.fp32_precision = "tf32"` | the same for all backends at once, convolutions included | process ([chapter 22](22_mixed_precision.ipynb)) |
-# | `with torch.nn.attention.sdpa_kernel(…):` | restricts the kernels that `scaled_dot_product_attention` may choose | process |
-# | `torch.set_num_threads(4)` | sets how many CPU threads one operation uses | process, but not threads that have already computed |
-# | `torch.cuda.set_device(1)` | makes another GPU the current one, which `"cuda"` without an index means | thread ([chapter 05](05_devices.ipynb)) |
-# | `torch.no_grad()`, `torch.inference_mode()` | stops recording for autograd | thread ([chapter 07](07_backward_in_depth.ipynb)) |
-# | `torch.autocast("cuda")` | lets a list decide which operations run in 16 bits | thread ([chapter 22](22_mixed_precision.ipynb)) |
+# | `torch.set_float32_matmul_precision("high")` | lets tensor cores multiply float32 matrices in TF32 | speed ([chapter 22](22_mixed_precision.ipynb)) |
+# | `torch.backends.fp32_precision = "tf32"` | the same for all backends at once, convolutions included | speed ([chapter 22](22_mixed_precision.ipynb)) |
+# | `torch.backends.cudnn.benchmark = True` | times several convolution algorithms for each new shape and keeps the fastest | speed ([chapter 11](11_convolution.ipynb)) |
+# | `torch.manual_seed(0)` | restarts the random number generators of the CPU and of all GPUs | repeatable runs ([chapter 19](19_training_loop.ipynb)) |
+# | `torch.use_deterministic_algorithms(True)` | chooses deterministic algorithms, and raises an error where there is none; cuBLAS also needs `CUBLAS_WORKSPACE_CONFIG` | repeatable runs ([chapter 19](19_training_loop.ipynb)) |
 #
-# The next cell prints the defaults. Two of the switches do less in minitorch: `set_num_threads` affects matrix multiplications only, and
-# without cuDNN there are no algorithms for `benchmark` to time.
+# The next cell prints their defaults. In minitorch there are no algorithms for `benchmark` to time, because it has no cuDNN.
 
 # %% tags=["proof-switches"]
 print("deterministic:", torch.are_deterministic_algorithms_enabled())
@@ -326,16 +325,6 @@ print("the same numbers after the same seed:", draws[0] == draws[1])
 # - *The trap:* A seed alone doesn't make a GPU run reproducible, because kernels with atomic additions may add in a different order each
 #   time.
 # - *Proof:* `proof-switches`.
-#
-# **Interview · When do you change `set_num_threads`?**
-#
-# - *Thirty seconds:* I lower it when several processes share a machine. Otherwise each process starts a thread for each core, and threads
-#   that compete for cores make everything slower.
-# - *Longer:* A `DataLoader` worker sets it to 1 by itself, and `torchrun` sets `OMP_NUM_THREADS=1` when it starts several processes on a
-#   machine. On a server you choose between few threads per request, for throughput, and many, for latency.
-# - *They ask next:* Can it change results? Yes, in the last digits, since sums are split among the threads differently.
-# - *The trap:* Don't lower it after the work has begun, because a thread that has already computed keeps its old number.
-# - *Proof:* `proof-threads`.
 
 # %% [markdown] given="mytorch.settings:dtype mytorch.settings:Settings mytorch.settings:settings"
 # ## Your library: dtypes and settings
@@ -357,67 +346,32 @@ for library in (torch, mytorch):
             print(f"{library.__name__:9} {error}")
 
 # %% [markdown]
-# ## How numbers print
-# The next cell prints seven tensors of two values, which differ only in the second one. In which rows does the `1` change its form as well?
+# ## Milestone: defaults that survive an error
+# The same program runs on minitorch and on your library. It sets a default dtype, enters three nested blocks, one of them twice, and
+# raises an exception in the middle.
 
-# %% tags=["proof-notation"]
-for last in (2.0, 2.5, 1000.0, 1000.5, 1001.0, 1e-4, float("inf")):
-    print(torch.tensor([1.0, last]))
-
-# %% [markdown]
-# All floating-point elements of a tensor are written in one notation, so that the columns line up. Three questions decide which notation
-# it is, leaving zeros, `inf` and `nan` aside:
-#
-# 1. Is the largest magnitude more than 1000 times the smallest or above 10⁸, or is the smallest below 10⁻⁴? If so, every element is written
-#    in scientific notation.
-# 2. Otherwise, are all of them whole numbers? If so, they get a decimal point and no digits after it: `1000.`
-# 3. How long is the longest one? All others are padded to that length.
-#
-# The third row stayed in fixed notation and the fifth didn't, because the rule says *more than* 1000 times. A single outlier is therefore
-# enough to put every loss into scientific notation:
-
-# %% tags=["proof-outlier"]
-losses = torch.tensor([0.31, 0.25, 0.2, 0.18])
-print(losses, torch.cat([losses, torch.tensor([900.0])]), sep="\n")
-
-# %% [markdown]
-# **Interview · Why does PyTorch print my tensor in scientific notation?**
-#
-# - *Thirty seconds:* Often a single element is the reason: if the largest magnitude is more than 1000 times the smallest nonzero one, or if
-#   one is above 10⁸ or below 10⁻⁴, every element is printed that way.
-# - *Longer:* The notation is chosen per tensor, from its finite nonzero elements. You can force fixed notation with `sci_mode=False`, but
-#   then small values may show as 0.0000.
-# - *The trap:* Don't read `1.0000` as one, because it may be 0.99996, as `.item()` shows.
-# - *Proof:* `proof-notation`, `proof-outlier`, `proof-rounded`.
-
-# %% [markdown]
-# ## Milestone: the same characters, and a default that survives
-# Your library and minitorch print a thousand random arrays, and the cell counts how many of the printed forms differ by even one
-# character. Then an exception ends three nested blocks, and the original default device is restored.
 
 # %% tags=["proof-milestone"]
-rng, different = np.random.default_rng(0), 0
-for number in range(1000):
-    shape = tuple(rng.integers(1, 6, size=rng.integers(0, 4)))
-    numbers = rng.normal(size=shape) * 10.0 ** rng.integers(-6, 7)
-    kinds = [numbers, np.round(numbers), np.where(numbers > 0, np.inf, numbers)]
-    numbers = np.asarray(kinds[number % 3], np.float32)
-    for library in (torch, mytorch):
-        library.set_printoptions(precision=1 + number % 5, threshold=number % 60, edgeitems=2)
-    theirs = str(torch.tensor(numbers)).removeprefix("tensor(").removesuffix(")")
-    different += theirs != mytorch.printing.format_array(numbers, indent=7)
+def program(library):
+    library.set_default_dtype(library.float64)
+    device = library.device("cuda:2")
+    try:
+        with device, library.device("cuda:1"), device:
+            seen = [library.get_default_device()]
+            raise ValueError("something went wrong")
+    except ValueError:
+        seen += [library.get_default_device(), library.get_default_dtype()]
+    library.set_default_dtype(library.float32)
+    return seen
+
+
 for library in (torch, mytorch):
-    library.set_printoptions(profile="default")
-print("different:", different)
-device = mytorch.device("cuda:2")
-try:
-    with device, mytorch.device("cuda:1"), device:
-        print("inside:", mytorch.get_default_device())
-        raise ValueError("something went wrong")
-except ValueError:
-    print("after the error:", mytorch.get_default_device())
+    print(f"{library.__name__:9} inside: {{}}, after the error: {{}} and {{}}".format(*program(library)))
 
 # %% [markdown]
+# The blocks restored the default device although an error ended them. The default dtype is still float64 after the error, because nothing
+# restored it.
+#
 # ## The real one
 # Here is how `minitorch` sets the default dtype:
 
@@ -432,10 +386,6 @@ print(inspect.getsource(torch.set_default_dtype))
 # object that intercepts each call of a PyTorch function before the function runs. If the function creates a tensor and the call names no
 # device, the mode adds `device=`. It passes every other call on unchanged, but even `add`, `sum` and `view` take the detour. Since each
 # thread has its own stack of modes, the default device belongs to a thread.
-#
-# The detour takes time: on the machine where this text was written, PyTorch 2.13 added two tensors of two elements in 0.9 µs, and under a
-# default device in 1.85 µs. A default device is therefore convenient in a script, while a loop of small operations is faster with an explicit
-# `device=` in the calls that create tensors. (minitorch has no such mode, because its factories look up the default themselves.)
 #
 # **Interview · Are global settings a good idea in a library?**
 #
@@ -500,6 +450,40 @@ torch.set_default_dtype(torch.float32)
 
 # %% [markdown]
 # ## If you have time
+# ### How numbers print
+# The next cell prints seven tensors of two values, which differ only in the second one. In which rows does the `1` change its form as well?
+
+# %% tags=["proof-notation"]
+for last in (2.0, 2.5, 1000.0, 1000.5, 1001.0, 1e-4, float("inf")):
+    print(torch.tensor([1.0, last]))
+
+# %% [markdown]
+# All floating-point elements of a tensor are written in one notation, so that the columns line up. Three questions decide which notation
+# it is, leaving zeros, `inf` and `nan` aside:
+#
+# 1. Is the largest magnitude more than 1000 times the smallest or above 10⁸, or is the smallest below 10⁻⁴? If so, every element is written
+#    in scientific notation.
+# 2. Otherwise, are all of them whole numbers? If so, they get a decimal point and no digits after it: `1000.`
+# 3. How long is the longest one? All others are padded to that length.
+#
+# The third row stayed in fixed notation and the fifth didn't, because the rule says *more than* 1000 times. A single outlier is therefore
+# enough to put every loss into scientific notation:
+
+# %% tags=["proof-outlier"]
+losses = torch.tensor([0.31, 0.25, 0.2, 0.18])
+print(losses, torch.cat([losses, torch.tensor([900.0])]), sep="\n")
+
+# %% [markdown]
+# **Interview · Why does PyTorch print my tensor in scientific notation?**
+#
+# - *Thirty seconds:* Often a single element is the reason: if the largest magnitude is more than 1000 times the smallest nonzero one, or if
+#   one is above 10⁸ or below 10⁻⁴, every element is printed that way.
+# - *Longer:* The notation is chosen per tensor, from its finite nonzero elements. You can force fixed notation with `sci_mode=False`, but
+#   then small values may show as 0.0000.
+# - *The trap:* Don't read `1.0000` as one, because it may be 0.99996, as `.item()` shows.
+# - *Proof:* `proof-notation`, `proof-outlier`, `proof-rounded`.
+
+# %% [markdown]
 # ### When notation changes
 # The picture shows which pairs of numbers print in fixed notation: a narrow band, three powers of ten wide, which ends on both sides. At
 # its lower end the dtype matters: as a float32, 1e-4 is stored as a slightly smaller number, so it prints in scientific notation, but as
@@ -584,3 +568,68 @@ torch.set_printoptions(profile="default")
 # ### Your library: one formatter for all elements
 # `Formatter.__init__` looks at the elements once and calls two functions that you will write, `needs_scientific` and `write`, while
 # `_brackets` does the rest: it breaks a row into lines that fit, and puts `...` where `edges` skipped something.
+
+# %% [markdown]
+# The cell below prints a thousand random arrays with minitorch and with your library, and counts how many of the printed forms differ by
+# even one character:
+
+# %% tags=["proof-same-characters"]
+rng, different = np.random.default_rng(0), 0
+for number in range(1000):
+    shape = tuple(rng.integers(1, 6, size=rng.integers(0, 4)))
+    numbers = rng.normal(size=shape) * 10.0 ** rng.integers(-6, 7)
+    kinds = [numbers, np.round(numbers), np.where(numbers > 0, np.inf, numbers)]
+    numbers = np.asarray(kinds[number % 3], np.float32)
+    for library in (torch, mytorch):
+        library.set_printoptions(precision=1 + number % 5, threshold=number % 60, edgeitems=2)
+    theirs = str(torch.tensor(numbers)).removeprefix("tensor(").removesuffix(")")
+    different += theirs != mytorch.printing.format_array(numbers, indent=7)
+for library in (torch, mytorch):
+    library.set_printoptions(profile="default")
+print("different:", different)
+
+# %% [markdown]
+# ### The spacing of floating-point numbers
+# The picture shows the measured spacing between a number and the next larger one that the type can hold, for float32 and for a type that
+# you choose with the slider. In each type, the spacing grows in proportion to the number, so what a type fixes is the *relative*
+# precision.
+
+
+# %%
+def spacing(dtype):
+    sizes = [2.0**power for power in range(-14, 15)]
+    lines = {name: [float(np.spacing(np.array(size, name))) for size in sizes] for name in ("float32", dtype)}
+    return pictures.curves(lines, sizes, xlabel="number", ylabel="spacing to the next", log="xy")
+
+
+pictures.slider(spacing, start={"dtype": "float16"}, dtype=["float16", "float64"])
+
+# %% [markdown]
+# ### What a default device costs
+# The detour through the mode takes time: on the machine where this text was written, PyTorch 2.13 added two tensors of two elements in
+# 0.9 µs, and under a default device in 1.85 µs. A default device is therefore convenient in a script, while a loop of small operations is faster with an explicit
+# `device=` in the calls that create tensors. (minitorch has no such mode, because its factories look up the default themselves.)
+
+# %% [markdown]
+# ### More global switches
+# These five are asked about less often. The third column says which threads a change affects.
+#
+# | switch | what it changes | scope |
+# |---|---|---|
+# | `with torch.nn.attention.sdpa_kernel(…):` | restricts the kernels that `scaled_dot_product_attention` may choose | process |
+# | `torch.set_num_threads(4)` | sets how many CPU threads one operation uses | process, but not threads that have already computed |
+# | `torch.cuda.set_device(1)` | makes another GPU the current one, which `"cuda"` without an index means | thread ([chapter 05](05_devices.ipynb)) |
+# | `torch.no_grad()`, `torch.inference_mode()` | stops recording for autograd | thread ([chapter 07](07_backward_in_depth.ipynb)) |
+# | `torch.autocast("cuda")` | lets a list decide which operations run in 16 bits | thread ([chapter 22](22_mixed_precision.ipynb)) |
+#
+# In minitorch `set_num_threads` affects matrix multiplications only.
+#
+# **Interview · When do you change `set_num_threads`?**
+#
+# - *Thirty seconds:* I lower it when several processes share a machine. Otherwise each process starts a thread for each core, and threads
+#   that compete for cores make everything slower.
+# - *Longer:* A `DataLoader` worker sets it to 1 by itself, and `torchrun` sets `OMP_NUM_THREADS=1` when it starts several processes on a
+#   machine. On a server you choose between few threads per request, for throughput, and many, for latency.
+# - *They ask next:* Can it change results? Yes, in the last digits, since sums are split among the threads differently.
+# - *The trap:* Don't lower it after the work has begun, because a thread that has already computed keeps its old number.
+# - *Proof:* `proof-threads`.
