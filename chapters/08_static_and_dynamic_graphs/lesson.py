@@ -1,8 +1,13 @@
 # %% [markdown]
 # # Static and dynamic graphs
-# In this chapter your own library learns to trace: it records a function once, reduces nine steps to four, and traces again
-# when a guard fails, much as `torch.compile` does. You will also see where a compiler has to stop, what fusion saves in bytes,
-# and what the stages of `torch.compile` hand to each other.
+# `torch.compile` turns a Python function into a graph. How can it, when the function contains an `if`? You will build such a tracer for
+# your own library and meet four ideas on the way:
+#
+# 1. A trace records the operations that ran. It can be simplified, but the decisions that Python made are lost.
+# 2. *Guards* make a trace safe: they check what it took for granted, and a failed guard traces the function again.
+# 3. Where Python needs a tensor's value, the graph *breaks*.
+# 4. A whole graph is worth the trouble because its kernels can be *fused*. In PyTorch three stages share the work: Dynamo, AOTAutograd and
+#    Inductor.
 
 # %% [markdown] tags=["short"]
 # ## Tracing and data-dependent control flow
@@ -48,68 +53,7 @@ def compare(example):
 pictures.slider(compare, start={"example": 130.0}, example=[50.0, 130.0])
 
 # %% [markdown]
-# So what does a graph keep, and what does it lose?
-#
-# ## A static graph in twenty lines
-# The objects of this class compute nothing. Each of them only remembers the operation and the inputs it is made of:
-
-
-# %%
-class Node:
-    def __init__(self, kind, *inputs):
-        self.kind, self.inputs = kind, inputs
-
-    def __add__(self, other):
-        return Node("add", self, other)
-
-    def __mul__(self, other):
-        return Node("mul", self, other)
-
-    def __gt__(self, other):
-        return Node("greater", self, other)
-
-
-RULES = {"add": lambda p, q: p + q, "mul": lambda p, q: p * q, "greater": lambda p, q: p > q}
-
-
-def evaluate(node, feed):
-    if not isinstance(node, Node) or node in feed:
-        return feed.get(node, node)
-    return RULES[node.kind](*(evaluate(each, feed) for each in node.inputs))
-
-
-x = Node("input")
-y = x * x + 1.0
-print(y.kind, [evaluate(y, {x: number}) for number in (2.0, 3.0)])
-
-# %% [markdown]
-# `y` is not a value but a **static graph**: it is built once, and a small interpreter runs it for as many inputs as you like. Its
-# *nodes* are operations, and its *edges* are the values that flow between them. A **dynamic graph**, the one that you know from
-# chapter 06, is recorded by autograd while the program itself runs.
-#
-# ### Break it
-# Now let Python make a decision while the graph is being built:
-
-# %% tags=["proof-toy-if"]
-y = x * 0.5 if x > 100.0 else x
-print([evaluate(y, {x: number}) for number in (130.0, 50.0)])
-
-# %% [markdown]
-# `x > 100.0` is a `Node`, and objects are truthy by default. Python therefore takes the first branch while the graph is being
-# *built*, and the comparison never becomes part of the graph. PyTorch's old tracer warns, and TensorFlow 1 refuses to convert a
-# node to a bool, while this toy does neither.
-#
-# **Interview · Dynamic or static graph: what is the difference, and who uses static graphs today?**
-#
-# - *Thirty seconds:* With a static graph, the program first describes the whole computation, and a runtime then executes it.
-#   With a dynamic graph, operations run at once, and the graph for the backward pass is recorded anew in each iteration. PyTorch
-#   and TensorFlow 2 are dynamic, but they capture static graphs from running programs in order to compile or export them.
-# - *Longer:* A dynamic graph lets you use Python's `if`, loops, `print` and the debugger. A static one shows the runtime the
-#   whole program, which it can then simplify, fuse, plan and run without Python.
-# - *They ask next:* Which tools capture graphs? `torch.compile`, `torch.export`, `tf.function` and JAX's `jit` do. An ONNX file is
-#   a static graph as well ([chapter 20b](20b_export.ipynb)).
-# - *The trap:* "A static graph has no control flow." It does, [as nodes](proof-control-flow).
-# - *Proof:* `proof-lost-if`, `proof-toy-if`.
+# So what does a trace keep, and what does it lose?
 #
 # ## Build: a tracer for mytorch
 
@@ -133,9 +77,25 @@ recorded = graph.trace(program, mytorch.ones(3, 2))
 print(recorded)
 
 # %% [markdown]
-# The trace has nine steps. `%0` is the input, and tensors from outside the function are constants. `run` replays the steps for
-# another input (exercise 2). An eager library sees one operation at a time, while a graph shows the whole program, so that it
-# can be simplified before it runs:
+# The trace has nine steps. `%0` is the input, and tensors from outside the function are constants. Such a trace is a **static graph**: it
+# is described once and can then be run for as many inputs as you like, which `run` does (exercise 2). Its *nodes* are operations, and
+# its *edges* are the values that flow between them. A **dynamic graph**, the one that you know from chapter 06, is recorded by autograd
+# while the program itself runs.
+#
+# **Interview · Dynamic or static graph: what is the difference, and who uses static graphs today?**
+#
+# - *Thirty seconds:* With a static graph, the program first describes the whole computation, and a runtime then executes it.
+#   With a dynamic graph, operations run at once, and the graph for the backward pass is recorded anew in each iteration. PyTorch
+#   and TensorFlow 2 are dynamic, but they capture static graphs from running programs in order to compile or export them.
+# - *Longer:* A dynamic graph lets you use Python's `if`, loops, `print` and the debugger. A static one shows the runtime the
+#   whole program, which it can then simplify, fuse, plan and run without Python.
+# - *They ask next:* Which tools capture graphs? `torch.compile`, `torch.export`, `tf.function` and JAX's `jit` do. An ONNX file is
+#   a static graph as well ([chapter 20b](20b_export.ipynb)).
+# - *The trap:* "A static graph has no control flow." It does, [as nodes](proof-control-flow).
+# - *Proof:* `proof-lost-if`, `proof-toy-if`.
+#
+# ### What a whole graph allows
+# An eager library sees one operation at a time, while a graph shows the whole program, so that it can be simplified before it runs:
 #
 # - **constant folding** computes the steps that depend on no input, once and in advance (exercise 3);
 # - **common subexpression elimination** shares a result that is computed twice (exercise 3);
@@ -228,7 +188,8 @@ print("reads len", graphs(lambda x: x / len(x), ones(2), ones(3), ones(4)))
 # becomes a guard. PyTorch also interprets Python's bytecode, so it guards a global and draws a new random number in each call,
 # while your tracer sees only operations on tensors.
 #
-# A guard can also fail in every call. A loop over `len(x)` is unrolled, so its graph fits one length only. Here are twelve lengths in a row:
+# A guard can also fail in every call. A loop over `len(x)` is unrolled, so its graph fits one length only. Here are twelve lengths in
+# a row:
 
 
 # %% tags=["proof-recompiles"]
@@ -253,10 +214,6 @@ pictures.curves(counts, lengths, xlabel="length of the input", ylabel="graphs so
 #    function: 'add_up'
 #    last reason: 0/7: tensor 'x' size mismatch at index 0. expected 9, actual 10
 # ```
-#
-# An integer attribute of a module has the same effect. If `forward` computes `x * self.k` and `k` changes in each call, PyTorch
-# 2.13 counts 1, 2, 3, …, 8 graphs, and then stops compiling. Its warning names the remedy, to set
-# `torch._dynamo.config.allow_unspec_int_on_nn_module` to True. An integer *argument* costs two graphs in total, because the second value makes it dynamic.
 #
 # **Interview · What is a guard, and why does `torch.compile` recompile?**
 #
@@ -306,25 +263,12 @@ print(torch._dynamo.explain(brake_or_add)(torch.tensor([130.0])).break_reasons[0
 #
 # In a loop the two libraries differ. Your `Compiled` adds pieces for each new path through the three decisions. PyTorch makes **no
 # graph at all** for a function with the break in the body of a `for` or `while` loop: it runs that function eagerly, and only
-# compiles the functions that the loop calls. A loop that decodes one token per iteration can lose its whole compilation in this way. PyTorch 2.13 counts:
+# compiles the functions that the loop calls. A loop that decodes one token per iteration can lose its whole compilation in this way.
 #
-# | in the function | graphs by default | `fullgraph=True` |
-# |---|---|---|
-# | `if x.sum() > 100`, or `print`, or `tolist()` of floats, in the middle | 2 | raises an error |
-# | `y * x.sum().item()` | 2 | one graph |
-# | `x[x > 0] * 2`, whose shape depends on the values | 2 | one graph |
-# | the `if` inside a `for` loop | 0 | raises an error |
-# | `while x.sum() > 100`, where the loop's condition is the break | 2, or 3 with code after the loop | raises an error |
-# | a `for` loop that calls a function with the `if` | 3, those of the called function | raises an error |
+# At a break PyTorch returns to Python and prints in every call, while your library prints at trace time only.
 #
-# With `fullgraph=True` the two middle rows become symbols inside one graph, so the option doesn't report these breaks. The
-# settings `capture_scalar_outputs` and `capture_dynamic_output_shape_ops` of `torch._dynamo.config` do the same without it.
-#
-# Such a symbol, `u0` in messages, is *unbacked*: the compiler has no example of its value. An `if n > 3` on it therefore raises
-# "Could not guard on data-dependent expression", unless you promise the answer with `torch._check(n > 3)`.
-#
-# At a break PyTorch returns to Python and prints in every call, while your library prints at trace time only. It doesn't break at a
-# mask, because its interpreter needs no shapes in advance.
+# To avoid the break, the decision itself has to become part of the graph. `torch.cond` keeps both branches as one node, and
+# `torch.where` computes both sides and selects; both are shown [at the end](proof-control-flow).
 #
 # **Interview · What causes a graph break, and what does it cost?**
 #
@@ -341,61 +285,6 @@ print(torch._dynamo.explain(brake_or_add)(torch.tensor([130.0])).break_reasons[0
 #   ([chapter 20b](20b_export.ipynb)).
 # - *The trap:* "A break gives wrong results." They are correct, only slower.
 # - *Proof:* `proof-breaks`, `proof-fusion`.
-
-# %% [markdown]
-# ### `cond` and `where`: the decision in the graph
-# Can the graph itself decide? In the static graph from the beginning, a decision is one more kind of node, which holds both
-# branches:
-
-
-# %% tags=["proof-control-flow"]
-def decide(node, feed):
-    if node.kind != "cond":
-        return evaluate(node, feed)
-    test, yes, no = node.inputs
-    return decide(yes if evaluate(test, feed) else no, feed)
-
-
-speed = Node("input")
-braked = Node("cond", speed > 100.0, speed * 0.5, speed + 1.0)
-print([decide(braked, {speed: number}) for number in (130.0, 50.0)])
-print("steps of add_up, traced:", {length: len(graph.trace(add_up, ones(length)).steps) for length in (2, 10, 40)})
-
-# %% [markdown]
-# Both branches are in the graph, and each run evaluates one of them. A Python loop is unrolled, so its trace grows with the
-# length, while an operator such as `while_loop` takes a test and a body, and stays a loop in the graph.
-#
-# PyTorch's version is `torch.cond(s.sum() > 100, lambda v: v * 0.5, lambda v: v + 1, (s,))`. Compiled, it serves both 130 and 50
-# with one graph:
-#
-# ```text
-# gt = sum_1 > 100
-# cond = torch.ops.higher_order.cond(gt, cond_true_0, cond_false_0, (l_s_,))
-# ```
-#
-# For a decision per element there is `torch.where`, which computes both sides. That matters for gradients:
-
-# %% tags=["proof-where-nan"]
-for name, inner in (("sqrt(x)", lambda x: x), ("sqrt of a safe x", lambda x: torch.where(x > 0, x, 1.0))):
-    x = torch.tensor([0.0, 4.0], requires_grad=True)
-    result = torch.where(x > 0, inner(x).sqrt(), x * 0)
-    result.sum().backward()
-    print(f"where(x > 0, {name}, 0):".ljust(36), "result", result.tolist(), " gradient", x.grad.tolist())
-
-# %% [markdown]
-# At 0 the result is correct and the gradient is nan: `where` sends a zero gradient into the unused side, and the derivative of the
-# square root is infinite there, so 0 · ∞ is nan. The remedy is to make the *input* of the unused side safe.
-#
-# **Interview · `if` or `cond`: how does a decision get into a graph?**
-#
-# - *Thirty seconds:* Python's `if` is decided while the graph is built, so a plain trace keeps one branch, and `torch.compile`
-#   breaks the graph and guards the result. `torch.cond` is a node that holds both branches and runs one of them.
-# - *Longer:* The same holds for loops: a Python `for` is unrolled, unless you use an operator such as `while_loop`, which is a node
-#   with a test and a body.
-# - *They ask next:* Is there a third way? `torch.where(x > 0, a, b)` computes both sides and selects element by element, and the side
-#   that isn't selected [can make the gradient nan](proof-where-nan).
-# - *The trap:* "An `if` is lost in `torch.compile`, as in a trace." [It isn't](proof-breaks).
-# - *Proof:* `proof-control-flow`, `proof-lost-if`.
 
 # %% [markdown]
 # ## Fusion, counted in bytes
@@ -483,14 +372,8 @@ print("meta:", (meta @ meta).shape, "|", check.error((meta @ meta).sum().item))
 # shape, dtype and strides but hold no values, so `item()` has nothing to return.
 #
 # The first call compiles, which takes seconds to minutes. If a model repeats a block, compile the block instead of the model:
-# `for block in model.blocks: block.compile()`. This is *regional compilation*. A model of twelve equal blocks then needs two graphs
-# with 6 operations in all, instead of one graph with 36. (The input of the first block requires no gradient, so it has a graph of
-# its own.)
-#
-# `mode="reduce-overhead"` records the kernels in a **CUDA graph** and replays them with a single launch, which helps small batches.
-# A CUDA graph reads and writes fixed addresses, so the inputs are copied there, and the next call overwrites the results of the
-# last one. Reading such a result raises "accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run";
-# clone what you want to keep.
+# `for block in model.blocks: block.compile()`. [Chapter 08b](08b_a_compiler.ipynb) measures this *regional compilation*, and the CUDA
+# graphs behind `mode="reduce-overhead"`.
 #
 # **Interview · What happens when you call a function compiled by `torch.compile`?**
 #
@@ -543,10 +426,141 @@ print("meta:", (meta @ meta).shape, "|", check.error((meta @ meta).sum().item))
 # ## You try
 # In [the exercises](../exercises/08_static_and_dynamic_graphs.ipynb) you predict what a trace returns, write the recorder, the
 # replay and the three passes, record guards and choose a graph by them, repair weights that were never shared, and count bytes.
-# Exercise 6 needs the two sections on TensorFlow 1 below. In [chapter 08b](08b_a_compiler.ipynb) you turn the trace into a compiler.
+# Exercise 6 needs the two sections on TensorFlow 1 at the end. In [chapter 08b](08b_a_compiler.ipynb) you turn the trace into a compiler.
 
 # %% [markdown]
 # ## If you have time
+# ### A static graph in twenty lines
+# A tracer watches a program that runs. A static graph can also be described directly, as in TensorFlow 1: the objects of this class
+# compute nothing. Each of them only remembers the operation and the inputs it is made of:
+
+
+# %%
+class Node:
+    def __init__(self, kind, *inputs):
+        self.kind, self.inputs = kind, inputs
+
+    def __add__(self, other):
+        return Node("add", self, other)
+
+    def __mul__(self, other):
+        return Node("mul", self, other)
+
+    def __gt__(self, other):
+        return Node("greater", self, other)
+
+
+RULES = {"add": lambda p, q: p + q, "mul": lambda p, q: p * q, "greater": lambda p, q: p > q}
+
+
+def evaluate(node, feed):
+    if not isinstance(node, Node) or node in feed:
+        return feed.get(node, node)
+    return RULES[node.kind](*(evaluate(each, feed) for each in node.inputs))
+
+
+x = Node("input")
+y = x * x + 1.0
+print(y.kind, [evaluate(y, {x: number}) for number in (2.0, 3.0)])
+
+# %% [markdown]
+# `y` is not a value but a graph, and a small interpreter runs it for as many inputs as you like. To break it, let Python make a
+# decision while the graph is being built:
+
+# %% tags=["proof-toy-if"]
+y = x * 0.5 if x > 100.0 else x
+print([evaluate(y, {x: number}) for number in (130.0, 50.0)])
+
+# %% [markdown]
+# `x > 100.0` is a `Node`, and objects are truthy by default. Python therefore takes the first branch while the graph is being
+# *built*, and the comparison never becomes part of the graph. PyTorch's old tracer warns, and TensorFlow 1 refuses to convert a
+# node to a bool, while this toy does neither.
+
+# %% [markdown]
+# ### `cond` and `where`: the decision in the graph
+# Can the graph itself decide? In the static graph above, a decision is one more kind of node, which holds both branches:
+
+
+# %% tags=["proof-control-flow"]
+def decide(node, feed):
+    if node.kind != "cond":
+        return evaluate(node, feed)
+    test, yes, no = node.inputs
+    return decide(yes if evaluate(test, feed) else no, feed)
+
+
+speed = Node("input")
+braked = Node("cond", speed > 100.0, speed * 0.5, speed + 1.0)
+print([decide(braked, {speed: number}) for number in (130.0, 50.0)])
+print("steps of add_up, traced:", {length: len(graph.trace(add_up, ones(length)).steps) for length in (2, 10, 40)})
+
+# %% [markdown]
+# Both branches are in the graph, and each run evaluates one of them. A Python loop is unrolled, so its trace grows with the
+# length, while an operator such as `while_loop` takes a test and a body, and stays a loop in the graph.
+#
+# PyTorch's version is `torch.cond(s.sum() > 100, lambda v: v * 0.5, lambda v: v + 1, (s,))`. Compiled, it serves both 130 and 50
+# with one graph:
+#
+# ```text
+# gt = sum_1 > 100
+# cond = torch.ops.higher_order.cond(gt, cond_true_0, cond_false_0, (l_s_,))
+# ```
+#
+# For a decision per element there is `torch.where`, which computes both sides. That matters for gradients:
+
+# %% tags=["proof-where-nan"]
+for name, inner in (("sqrt(x)", lambda x: x), ("sqrt of a safe x", lambda x: torch.where(x > 0, x, 1.0))):
+    x = torch.tensor([0.0, 4.0], requires_grad=True)
+    result = torch.where(x > 0, inner(x).sqrt(), x * 0)
+    result.sum().backward()
+    print(f"where(x > 0, {name}, 0):".ljust(36), "result", result.tolist(), " gradient", x.grad.tolist())
+
+# %% [markdown]
+# At 0 the result is correct and the gradient is nan: `where` sends a zero gradient into the unused side, and the derivative of the
+# square root is infinite there, so 0 · ∞ is nan. The remedy is to make the *input* of the unused side safe.
+#
+# **Interview · `if` or `cond`: how does a decision get into a graph?**
+#
+# - *Thirty seconds:* Python's `if` is decided while the graph is built, so a plain trace keeps one branch, and `torch.compile`
+#   breaks the graph and guards the result. `torch.cond` is a node that holds both branches and runs one of them.
+# - *Longer:* The same holds for loops: a Python `for` is unrolled, unless you use an operator such as `while_loop`, which is a node
+#   with a test and a body.
+# - *They ask next:* Is there a third way? `torch.where(x > 0, a, b)` computes both sides and selects element by element, and the side
+#   that isn't selected [can make the gradient nan](proof-where-nan).
+# - *The trap:* "An `if` is lost in `torch.compile`, as in a trace." [It isn't](proof-breaks).
+# - *Proof:* `proof-control-flow`, `proof-lost-if`.
+
+# %% [markdown]
+# ### Recompilations and graph breaks, case by case
+# An integer attribute of a module recompiles as often as a loop over `len(x)` does. If `forward` computes `x * self.k` and `k`
+# changes in each call, PyTorch 2.13 counts 1, 2, 3, …, 8 graphs, and then stops compiling. Its warning names the remedy, to set
+# `torch._dynamo.config.allow_unspec_int_on_nn_module` to True. An integer *argument* costs two graphs in total, because the second
+# value makes it dynamic.
+#
+# The next table shows which constructs break a graph. PyTorch 2.13 counts:
+#
+# | in the function | graphs by default | `fullgraph=True` |
+# |---|---|---|
+# | `if x.sum() > 100`, or `print`, or `tolist()` of floats, in the middle | 2 | raises an error |
+# | `y * x.sum().item()` | 2 | one graph |
+# | `x[x > 0] * 2`, whose shape depends on the values | 2 | one graph |
+# | the `if` inside a `for` loop | 0 | raises an error |
+# | `while x.sum() > 100`, where the loop's condition is the break | 2, or 3 with code after the loop | raises an error |
+# | a `for` loop that calls a function with the `if` | 3, those of the called function | raises an error |
+#
+# With `fullgraph=True` the two middle rows become symbols inside one graph, so the option doesn't report these breaks. The
+# settings `capture_scalar_outputs` and `capture_dynamic_output_shape_ops` of `torch._dynamo.config` do the same without it.
+#
+# Such a symbol, `u0` in messages, is *unbacked*: the compiler has no example of its value. An `if n > 3` on it therefore raises
+# "Could not guard on data-dependent expression", unless you promise the answer with `torch._check(n > 3)`.
+#
+# Your library doesn't break at a mask, because its interpreter needs no shapes in advance.
+#
+# Compiled block by block, a model of twelve equal blocks needs two graphs with 6 operations in all, instead of one graph with 36. (The
+# input of the first block requires no gradient, so it has a graph of its own.) Under `mode="reduce-overhead"`, a result that the next
+# call has overwritten raises "accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run" when you read it.
+
+# %% [markdown]
 # ### TensorFlow 1: nodes and edges
 # The names that people still use for the parts of a graph come from TensorFlow 1, where every program first described a graph.
 # `course.tensorflow1` is a small copy of it. A **placeholder** stands for an input, a **variable** holds a parameter, and a
@@ -643,7 +657,8 @@ print("all variables:", *(each.name for each in tf.global_variables()))
 #
 # - *Thirty seconds:* `tf.Variable` always creates a variable and renames it if necessary. `tf.get_variable` looks it up by its full
 #   name and shares it under `reuse`. Name scopes prefix operations and `Variable`, while variable scopes prefix `get_variable` too.
-# - *They ask next:* How do layers share a parameter in PyTorch? Two layers share a parameter if they hold the same object (chapter 09), so no names are needed.
+# - *They ask next:* How do layers share a parameter in PyTorch? Two layers share a parameter if they hold the same object (chapter
+#   09), so no names are needed.
 # - *The trap:* Building the same layer twice with `Variable`, for training and for validation, which gives each its own weights.
 # - *Proof:* `proof-scopes`.
 #
