@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Export
-# By the end of this chapter, your own library will write a trained network into a file that other programs can run:
-# `onnxruntime`, a phone, or a web page. LeNet will run from such a file in a program that doesn't contain `mytorch`, and you will
-# know what an export loses and how to notice it.
+# A model leaves Python as a file. What does the file keep of the program, what happens to the batch size, and why do its outputs
+# sometimes differ from the model's? Interviewers ask these three questions, so the lesson begins with them. Then your own library learns
+# to write such files, and LeNet runs from one in a program that doesn't contain `mytorch`.
 
 # %% hidden=true
 from course import lesson
@@ -47,13 +47,81 @@ for operator, inputs, outputs in nodes((folder / "brake.onnx").read_bytes()):
 # The file brakes at 50 as well. A trace has no `if`, and nothing in the file can warn you, because it holds only an operator and
 # a constant.
 #
+# ## `torch.export`, `torch.compile`, tracing and scripting
+# Would PyTorch let this happen? Its exporter is built on `torch.export.export`, which captures a module as one graph. minitorch has
+# that function as well, although its own ONNX exporter traces instead. This is what PyTorch 2.13 prints for `Sequential(Flatten(),
+# Linear(4, 3), ReLU())`, without the comments that name the source lines:
+#
+# ```text
+# >>> batch = torch.export.Dim("batch")
+# >>> program = torch.export.export(net, (torch.rand(3, 2, 2),), dynamic_shapes=({0: batch},))
+# >>> print(program)
+# ExportedProgram:
+#     class GraphModule(torch.nn.Module):
+#         def forward(self, p_1_weight: "f32[3, 4]", p_1_bias: "f32[3]", input: "f32[s31, 2, 2]"):
+#             input_1 = input
+#             flatten: "f32[s31, 4]" = torch.ops.aten.flatten.using_ints(input_1, 1)
+#             linear: "f32[s31, 3]" = torch.ops.aten.linear.default(flatten, p_1_weight, p_1_bias)
+#             relu: "f32[s31, 3]" = torch.ops.aten.relu.default(linear)
+#             return (relu,)
+# Range constraints: {s31: VR[0, int_oo]}
+# ```
+#
+# The weights have become inputs, each step is an ATen operator, and `s31` is the symbol for the batch size. `program.module()`
+# returns a module that you can call, and `torch.export.save` writes the program into a `.pt2` file.
+#
+# From PyTorch 2.9 on, `torch.onnx.export` captures with `torch.export` by default (`dynamo=True`), so it refuses an `if` that
+# depends on a tensor's value, and so does minitorch:
+
+# %% tags=["proof-refuses"]
+import warnings
+
+import minitorch as torch
+from course import check
+
+onnx = mytorch.onnx
+
+
+class Brake(torch.nn.Module):
+    def forward(self, speed):
+        return brake(speed)
+
+
+slowed, fast = Brake().eval(), (torch.tensor([130.0]),)
+print(str(check.error(torch.onnx.export, slowed, fast)).partition(". ")[2])
+with warnings.catch_warnings(record=True) as said:
+    torch.onnx.export(slowed, fast, folder / "old.onnx", dynamo=False)
+print(said[0].category.__name__, onnx.run_onnx((folder / "old.onnx").read_bytes(), np.float32([50]))[0])
+
+# %% [markdown] tags=["short"]
+# minitorch refuses more than PyTorch does. For example, PyTorch exports `x * x.sum().item()`, because no branch depends on the
+# value. The table shows what PyTorch 2.13 does with `brake`, captured at 130 and called with 50:
+#
+# | captured with | answer at 50 | why |
+# |---|---|---|
+# | `torch.jit.trace` (deprecated) | 25 | keeps the example's branch, with a `TracerWarning` |
+# | `torch.jit.script` (deprecated) | 50 | compiles the source, with the `if` in it |
+# | `torch.compile` | 50 | the graph breaks at the `if`, and Python decides |
+# | `torch.export` | refused | captures one whole graph: "Could not guard on data-dependent expression" |
+# | `torch.export`, with `torch.cond` | 50 | both branches are in the graph; in ONNX, an `If` node |
+#
+# **Interview · Trace, script, compile, export: which captures what?**
+#
+# - *Thirty seconds:* Tracing records the operations of one run, while scripting compiles Python source. `torch.compile` captures
+#   pieces, guards them, and falls back to Python, whereas `torch.export` captures one whole graph or refuses.
+# - *Longer:* A traced, scripted or exported program can run without Python, while a compiled one needs Python for its guards and
+#   graph breaks. AOTInductor (`aoti_compile_and_package`) compiles an exported program into a library that C++ loads.
+# - *They ask next:* How do you export an `if`? I use `torch.where` if both sides are cheap, and `torch.cond` otherwise. A branch of
+#   `torch.cond` may not return its input itself, so `brake` needs `speed.clone()` there.
+# - *The trap:* Believing that whatever compiles also exports. A graph break is fine for `torch.compile` but fatal for
+#   `torch.export`.
+# - *Proof:* `proof-refuses`, and the guards of [chapter 08](08_static_and_dynamic_graphs.ipynb).
+#
 # ## Dynamic shapes: the batch size
 # When a convolutional network flattens its images, what does the trace record about the batch size?
 
 # %% tags=["proof-fixed-batch"]
-from course import check
-
-layers, onnx = mytorch.nn, mytorch.onnx
+layers = mytorch.nn
 mytorch.manual_seed(0)
 cnn = layers.Sequential(
     layers.Conv2d(1, 4, 3, padding=1),
@@ -113,6 +181,11 @@ for name, function in {"x.reshape(3, -1)": lambda x: x.reshape(3, -1), "x.sum(0)
 # len(x)` has the nodes `Shape`, `Squeeze`, `Cast` and `Div`. Its older tracer (`dynamo=False`) also follows `x.shape[0]`, but it
 # freezes `len(x)`, with a `TracerWarning`.
 #
+# The program that `torch.export` printed above had a symbol because of `dynamic_shapes`, which replaced the older `dynamic_axes`.
+# Without it the sizes are fixed, and any other batch size raises `Guard failed: input.size()[0] == 3`. With a `Dim`, `torch.export`
+# itself refuses `x.reshape(3, -1)`, because the code "specialized" the batch. It raises the same error if the example has a batch of
+# *one*, so capture with at least two samples. (`torch.onnx.export` accepts both, because it captures with `backed_size_oblivious`.)
+#
 # **Interview · What are dynamic axes?**
 #
 # - *Thirty seconds:* They are dimensions with a name instead of a fixed size. By default, an export fixes every dimension to the
@@ -122,26 +195,38 @@ for name, function in {"x.reshape(3, -1)": lambda x: x.reshape(3, -1), "x.sum(0)
 # - *They ask next:* How do you test it? Run the file on other batch sizes, including 1, and compare the values with the model's.
 # - *The trap:* A hard-coded batch size in `forward`. The exporter may accept it, and the file then silently mixes samples.
 # - *Proof:* `proof-fixed-batch`, `proof-two-traces`, `proof-hard-coded`.
+#
+# **Interview · How do you export a language model with a KV cache, and in int8?**
+#
+# - *Thirty seconds:* The cache has to become inputs and outputs, because a graph keeps no state. Usually there are two graphs, or
+#   one with dynamic lengths: the prefill reads the whole prompt, while a decoding step reads one token and the past keys and
+#   values. For int8, the file contains pairs of quantize and dequantize nodes (QDQ), whose scales come from calibration data.
+# - *Longer:* Batch size and past length are both dynamic, while sampling stays outside the graph. Runtimes fuse a QDQ pair around
+#   a matmul into one integer kernel.
+# - *They ask next:* Which weights suffer most from int8? Those in channels with outliers, so use one scale per channel ([chapter
+#   22b](22b_memory.ipynb)).
+# - *They ask next:* Are most language models served from ONNX files? No. Servers such as vLLM load safetensors into model code of
+#   their own ([chapter 27](27_whiteboard_serving.ipynb)), and llama.cpp reads GGUF.
+# - *The trap:* Leaving the cache's length fixed at the example's.
+# - *Proof:* a fixed length in `proof-fixed-batch`; the cache in [chapter 24b](24b_llama.ipynb).
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # ## The outputs differ
 # A converted model's outputs can differ from the original's. In a port from TensorFlow, a classic cause is `padding="SAME"`,
 # which at stride 2 differs from PyTorch's `padding=1`. (In a file that PyTorch exported, suspect training mode and frozen sizes
 # first.)
 
 # %% tags=["proof-same"]
-import minitorch as torch
 from minitorch.nn import functional as F
 
 row, kernel = torch.arange(8.0).reshape(1, 1, 8), torch.ones(1, 1, 3)
 print("padding=1", F.conv1d(row, kernel, stride=2, padding=1).flatten().tolist())
 print("SAME     ", F.conv1d(F.pad(row, (0, 1)), kernel, stride=2).flatten().tolist())
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # SAME pads only as much as it must, and if that is odd, the extra zero goes at the end. Here it adds a single zero on the right,
 # so the shapes agree but the values don't. To find such a node, make every intermediate result an output of the file, and compare
 # them in order. In the bad file below, the input of the second convolution is shifted by one row:
-
 
 # %% tags=["proof-first-difference"]
 from course import pictures
@@ -171,7 +256,7 @@ print(f"first wrong stage: {first}, {type(cnn[first]).__name__}")
 alt = f"The good file stays below 1e-5 at all stages; the bad one jumps at stage {first} and stays high."
 pictures.curves(errors, list(range(10)), xlabel="stage", ylabel="largest relative error", log="y", alt=alt)
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # **Interview · The exported model disagrees with the original. How do you find the node?**
 #
 # - *Thirty seconds:* I give both the same input, in evaluation mode. Then I turn intermediate results into outputs, and search,
@@ -217,91 +302,48 @@ print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ i
 #   test set.
 # - *The trap:* Testing the file only on the example that was used for the export.
 # - *Proof:* `proof-train-mode`, `proof-hard-coded`.
+#
+# ## What is in an ONNX file?
+# The next cell prints the steps of a network, traced and simplified as in chapter 08, and the nodes of its file:
+
+# %% tags=["proof-nodes"]
+mytorch.manual_seed(0)
+mlp = layers.Sequential(layers.Linear(4, 16), layers.ReLU(), layers.Linear(16, 3)).eval()
+x = mytorch.randn(5, 4)
+print(graph.simplify(graph.trace(mlp, x)))
+data = onnx.export(mlp, x)
+print([operator for operator, *_ in nodes(data)])
+print(f"{len(data)} bytes, {4 * sum(p.numel() for p in mlp.parameters())} of them weights")
 
 # %% [markdown]
-# ## `torch.export`, `torch.compile`, tracing and scripting
-# PyTorch's exporter is built on `torch.export.export`, which captures a module as one graph. minitorch has that function as
-# well, although its own ONNX exporter traces instead. This is what PyTorch 2.13 prints for `Sequential(Flatten(), Linear(4, 3),
-# ReLU())`, without the comments that name the source lines:
-#
-# ```text
-# >>> batch = torch.export.Dim("batch")
-# >>> program = torch.export.export(net, (torch.rand(3, 2, 2),), dynamic_shapes=({0: batch},))
-# >>> print(program)
-# ExportedProgram:
-#     class GraphModule(torch.nn.Module):
-#         def forward(self, p_1_weight: "f32[3, 4]", p_1_bias: "f32[3]", input: "f32[s31, 2, 2]"):
-#             input_1 = input
-#             flatten: "f32[s31, 4]" = torch.ops.aten.flatten.using_ints(input_1, 1)
-#             linear: "f32[s31, 3]" = torch.ops.aten.linear.default(flatten, p_1_weight, p_1_bias)
-#             relu: "f32[s31, 3]" = torch.ops.aten.relu.default(linear)
-#             return (relu,)
-# Range constraints: {s31: VR[0, int_oo]}
-# ```
-#
-# The weights have become inputs, each step is an ATen operator, and `s31` is the symbol for the batch size. `program.module()`
-# returns a module that you can call, and `torch.export.save` writes the program into a `.pt2` file. Without `dynamic_shapes`,
-# which replaced the older `dynamic_axes`, the sizes are fixed, and any other batch size raises `Guard failed: input.size()[0] ==
-# 3`. With a `Dim`, `torch.export` itself refuses `x.reshape(3, -1)`, because the code "specialized" the batch. It raises the same
-# error if the example has a batch of *one*, so capture with at least two samples. (`torch.onnx.export` accepts both, because it
-# captures with `backed_size_oblivious`.)
-#
-# From PyTorch 2.9 on, `torch.onnx.export` captures with `torch.export` by default (`dynamo=True`), so it refuses an `if` that
-# depends on a tensor's value, and so does minitorch:
+# The file can't run by itself, because all it has is weights and the names of operators. `Gemm` is ONNX's name for a matrix
+# multiplication plus a bias, so two steps became one node. A table maps each operation of `mytorch` to its ONNX operator, mostly
+# in one line, and if an operation isn't in the table, the export raises an error.
 
-
-# %% tags=["proof-refuses"]
-import warnings
-
-
-class Brake(torch.nn.Module):
-    def forward(self, speed):
-        return brake(speed)
-
-
-slowed, fast = Brake().eval(), (torch.tensor([130.0]),)
-print(str(check.error(torch.onnx.export, slowed, fast)).partition(". ")[2])
-with warnings.catch_warnings(record=True) as said:
-    torch.onnx.export(slowed, fast, folder / "old.onnx", dynamo=False)
-print(said[0].category.__name__, onnx.run_onnx((folder / "old.onnx").read_bytes(), np.float32([50]))[0])
+# %% [markdown] given="mytorch.onnx.writing:gemm mytorch.onnx.writing:conv"
+# ### Operators for linear layers and convolutions
+# ONNX's `Conv` needs a padding for each of the four sides, and its `Gemm` accepts only matrices:
 
 # %% [markdown]
-# minitorch refuses more than PyTorch does. For example, PyTorch exports `x * x.sum().item()`, because no branch depends on the
-# value. The table shows what PyTorch 2.13 does with `brake`, captured at 130 and called with 50:
+# **Interview · What is in an ONNX file?**
 #
-# | captured with | answer at 50 | why |
-# |---|---|---|
-# | `torch.jit.trace` (deprecated) | 25 | keeps the example's branch, with a `TracerWarning` |
-# | `torch.jit.script` (deprecated) | 50 | compiles the source, with the `if` in it |
-# | `torch.compile` | 50 | the graph breaks at the `if`, and Python decides |
-# | `torch.export` | refused | captures one whole graph: "Could not guard on data-dependent expression" |
-# | `torch.export`, with `torch.cond` | 50 | both branches are in the graph; in ONNX, an `If` node |
+# - *Thirty seconds:* It holds a graph in protocol buffers: each node has an operator, attributes, and the names of its inputs and
+#   outputs. It also holds the weights, the types and shapes of inputs and outputs, and the *opset*, which is the version of the
+#   operator list.
+# - *Longer:* The file has field numbers instead of names, and protobuf readers skip unknown fields, so the format can grow.
+# - *They ask next:* What isn't in it? The Python code, the branch that wasn't taken, the training mode, and your preprocessing,
+#   unless you put it into `forward`.
+# - *The trap:* Believing that the file is the model, when it holds only what the model did for one example.
+# - *Proof:* `proof-file-brakes`, `proof-nodes`.
 #
-# **Interview · Trace, script, compile, export: which captures what?**
+# **Interview · The exporter doesn't support an operator. What do you do?**
 #
-# - *Thirty seconds:* Tracing records the operations of one run, while scripting compiles Python source. `torch.compile` captures
-#   pieces, guards them, and falls back to Python, whereas `torch.export` captures one whole graph or refuses.
-# - *Longer:* A traced, scripted or exported program can run without Python, while a compiled one needs Python for its guards and
-#   graph breaks. AOTInductor (`aoti_compile_and_package`) compiles an exported program into a library that C++ loads.
-# - *They ask next:* How do you export an `if`? I use `torch.where` if both sides are cheap, and `torch.cond` otherwise. A branch of
-#   `torch.cond` may not return its input itself, so `brake` needs `speed.clone()` there.
-# - *The trap:* Believing that whatever compiles also exports. A graph break is fine for `torch.compile` but fatal for
-#   `torch.export`.
-# - *Proof:* `proof-refuses`, and the guards of [chapter 08](08_static_and_dynamic_graphs.ipynb).
-#
-# **Interview · How do you export a language model with a KV cache, and in int8?**
-#
-# - *Thirty seconds:* The cache has to become inputs and outputs, because a graph keeps no state. Usually there are two graphs, or
-#   one with dynamic lengths: the prefill reads the whole prompt, while a decoding step reads one token and the past keys and
-#   values. For int8, the file contains pairs of quantize and dequantize nodes (QDQ), whose scales come from calibration data.
-# - *Longer:* Batch size and past length are both dynamic, while sampling stays outside the graph. Runtimes fuse a QDQ pair around
-#   a matmul into one integer kernel.
-# - *They ask next:* Which weights suffer most from int8? Those in channels with outliers, so use one scale per channel ([chapter
-#   22b](22b_memory.ipynb)).
-# - *They ask next:* Are most language models served from ONNX files? No. Servers such as vLLM load safetensors into model code of
-#   their own ([chapter 27](27_whiteboard_serving.ipynb)), and llama.cpp reads GGUF.
-# - *The trap:* Leaving the cache's length fixed at the example's.
-# - *Proof:* a fixed length in `proof-fixed-batch`; the cache in [chapter 24b](24b_llama.ipynb).
+# - *Thirty seconds:* First I try a newer opset that the runtime knows, because it has more operators. Otherwise, I rewrite the
+#   code with existing operators, and the last resort is a custom operator, which every target runtime has to implement.
+# - *Longer:* In PyTorch, `custom_translation_table` maps an operator of `torch.export` to ONNX operators.
+# - *They ask next:* How do you keep the exporter from taking your operator apart? Register it with `torch.library.custom_op`.
+# - *The trap:* Running the unsupported part in Python between two graphs, with copies to and from the GPU in each call.
+# - *Proof:* the error of an operation without an entry: `proof-rapid-fire`.
 #
 # ## The bytes: protocol buffers
 # To write such a file without a library, you need its format, which is that of **protocol buffers**. A message is a sequence of
@@ -365,49 +407,6 @@ pictures.slider(draw, start={"number": 300}, number=[1, 127, 128, 300, 20_000, -
 # writes one file that is about as large as the weights. PyTorch's default exporter writes two files: for `nn.Linear(64, 64)`,
 # PyTorch 2.13 makes `m.onnx` with about 2 kB and `m.onnx.data` with the weight's 16 kB. Ship both, or pass `external_data=False`
 # if the model is small enough: a protobuf message can't be larger than 2 GB.
-#
-# ## Steps become nodes
-# The next cell prints the steps of a network, traced and simplified as in chapter 08, and the nodes of its file:
-
-
-# %% tags=["proof-nodes"]
-mytorch.manual_seed(0)
-mlp = layers.Sequential(layers.Linear(4, 16), layers.ReLU(), layers.Linear(16, 3)).eval()
-x = mytorch.randn(5, 4)
-print(graph.simplify(graph.trace(mlp, x)))
-data = onnx.export(mlp, x)
-print([operator for operator, *_ in nodes(data)])
-print(f"{len(data)} bytes, {4 * sum(p.numel() for p in mlp.parameters())} of them weights")
-
-# %% [markdown]
-# The file can't run by itself, because all it has is weights and the names of operators. `Gemm` is ONNX's name for a matrix
-# multiplication plus a bias, so two steps became one node. A table maps each operation of `mytorch` to its ONNX operator, mostly
-# in one line, and if an operation isn't in the table, the export raises an error.
-
-# %% [markdown] given="mytorch.onnx.writing:gemm mytorch.onnx.writing:conv"
-# ### Operators for linear layers and convolutions
-# ONNX's `Conv` needs a padding for each of the four sides, and its `Gemm` accepts only matrices:
-
-# %% [markdown]
-# **Interview · What is in an ONNX file?**
-#
-# - *Thirty seconds:* It holds a graph in protocol buffers: each node has an operator, attributes, and the names of its inputs and
-#   outputs. It also holds the weights, the types and shapes of inputs and outputs, and the *opset*, which is the version of the
-#   operator list.
-# - *Longer:* The file has field numbers instead of names, and protobuf readers skip unknown fields, so the format can grow.
-# - *They ask next:* What isn't in it? The Python code, the branch that wasn't taken, the training mode, and your preprocessing,
-#   unless you put it into `forward`.
-# - *The trap:* Believing that the file is the model, when it holds only what the model did for one example.
-# - *Proof:* `proof-file-brakes`, `proof-nodes`.
-#
-# **Interview · The exporter doesn't support an operator. What do you do?**
-#
-# - *Thirty seconds:* First I try a newer opset that the runtime knows, because it has more operators. Otherwise, I rewrite the
-#   code with existing operators, and the last resort is a custom operator, which every target runtime has to implement.
-# - *Longer:* In PyTorch, `custom_translation_table` maps an operator of `torch.export` to ONNX operators.
-# - *They ask next:* How do you keep the exporter from taking your operator apart? Register it with `torch.library.custom_op`.
-# - *The trap:* Running the unsupported part in Python between two graphs, with copies to and from the GPU in each call.
-# - *Proof:* the error of an operation without an entry: `proof-rapid-fire`.
 #
 # ## Folding constants and batch norms
 # *Folding* computes once, during the export, what every call would compute again. There is much to fold, because a convolution
