@@ -1,7 +1,8 @@
 # %% [markdown]
 # # Features, transfer and pictures
-# After this chapter you can look inside a trained network, test whether a picture explains its decision, and teach it new classes by
-# training a fraction of its parameters. Your library gets the tools for that, and it writes files that TensorBoard draws.
+# What does a trained network look at, and can a picture prove it? How do you teach it new classes with a fraction of its parameters? This
+# lesson answers with hooks, occlusion, Grad-CAM, fine-tuning and LoRA, and your library gets the tools for them. At the end it also runs a
+# ResNet-18, and it writes files that TensorBoard draws.
 
 # %% hidden=true
 from course import lesson
@@ -92,7 +93,6 @@ handle.remove()
 #
 # A hook may also return something. This one **ablates** a channel of `layer2`, which means that it sets the channel to 0:
 
-
 # %% tags=["proof-replace"]
 mask = (torch.arange(16) != 5).reshape(16, 1, 1)
 handle = network.layer2.register_forward_hook(lambda module, args, result: result * mask)
@@ -132,33 +132,8 @@ print(f"logit of the 3: {network(a_three)[0, 3].item():.1f}, without channel 5 {
 # - *They ask next:* Are hooks saved in a state dict? No, because it holds only parameters and buffers.
 # - *The trap:* Running a notebook's cell again registers a second hook, while the first one stays.
 # - *Proof:* `proof-leak`, `proof-rapid-fire`.
-#
-# ## Milestone: ResNet-18 on your library
-# `minitorch/models/resnet.py` runs on `mytorch`, unchanged but for its imports, and your `load` has read the same file of weights. Are the
-# features the same?
-
-# %% tags=["proof-milestone"]
-names = ["conv1", "layer1", "layer3", "layer4"]
-with mytorch.utils.features(reader, names) as found, mytorch.utils.features(network, names) as expected:
-    reader(mytorch.tensor(a_three.tolist())), network(a_three)
-for name in names:
-    largest, apart = expected[name].max().item(), np.abs(found[name].numpy() - expected[name].numpy()).max()
-    print(f"{name:7} {tuple(found[name].shape)!s:16} up to {largest:.1f}, differs by {apart:.3f}")
 
 # %% [markdown]
-# You can look at a **filter** of the first layer directly, because its weights form a small image. The upper row has the eight filters, and
-# the lower row has the **feature map** that each of them makes of the 3. (The input's three channels are equal, so only the sum of a
-# filter's channels matters.)
-
-# %% tags=["proof-filters"]
-titles = [f"{kind} {number}" for kind in ("filter", "map") for number in range(8)]
-pictures.images([*network.conv1.weight.sum(1).detach().numpy(), *expected["conv1"][0].numpy()], titles, columns=8)
-
-# %% [markdown]
-# The filters look like noise rather than the edge detectors in textbooks, which come from long training on photographs. Their maps are
-# easier to read, since they show strokes and outlines. In deeper layers a filter has as many channels as the layer before it has maps, so
-# its weights no longer form a picture, and you look at its maps instead.
-#
 # ## Which pixels does a score depend on?
 # Saliency is only the simplest *attribution*. **Integrated gradients** averages the gradient on the way from a blank image to this one and
 # multiplies it by the pixel, so that the values add up to the difference of the two scores. **Occlusion** needs no gradient, because it
@@ -256,75 +231,8 @@ pictures.slider(overlay, start={"asked": 4, "column": 52}, asked=[3, 4], column=
 # The network was trained on one digit per image and was never given positions, yet the heat is at the right digit. Each block is one
 # position of `layer3`'s maps. A block may be hot although the paper below it is blank: its *receptive field*, the pixels that it depends
 # on, is far larger than the block ([chapter 11](11_convolution.ipynb)).
-#
-# ## Embeddings, PCA and t-SNE
-# If you average each map of a layer over its positions, you get one vector per image, its features or **embedding**. Take 250 digits from 5
-# to 9, which the network has never seen, and their 16 features of `layer2`. Embeddings are usually compared by **cosine similarity**, which
-# ignores their lengths. How often is the nearest neighbour the same digit, before and after a projection to two dimensions?
-
-# %% tags=["proof-projections"]
-from sklearn.manifold import TSNE
-
-unknown = np.flatnonzero(digits.target >= 5)[:250]
-with torch.no_grad(), mytorch.utils.features(network, ["layer2"]) as found:
-    network(draw(digits.images[unknown]))
-vectors, labels = found["layer2"].mean((2, 3)).numpy(), digits.target[unknown]
-directions, variances = mytorch.utils.pca(mytorch.tensor(vectors), 2)
-flat = {"PCA": (vectors - vectors.mean(0)) @ directions.numpy().T}
-flat["t-SNE"] = TSNE(random_state=0).fit_transform(vectors)
-compared = {"all 16": vectors, "all 16, by cosine": vectors / np.linalg.norm(vectors, axis=1, keepdims=True), **flat}
-for name, points in compared.items():
-    distances = np.square(points[:, None] - points).sum(2) + np.diag(np.full(250, np.inf))
-    print(f"{name:17} the nearest neighbour is the same digit: {np.mean(labels[distances.argmin(1)] == labels):.1f}")
-print(f"PCA's two directions have {variances.sum().item() / vectors.var(0, ddof=1).sum():.1f} of the variance")
-
-
-def clouds(sets, labels, names, alt):
-    """Scatter plots beside each other; the labels are the markers."""
-    for (title, points), panel in zip(sets.items(), pictures.panels(1, len(sets), 7.5, 3.6), strict=True):
-        for label in names:
-            panel.scatter(*points[labels == label].T, s=35, marker=f"${label}$")
-        panel.set(title=title, xlabel="first direction", ylabel="second direction")
-        if title == "t-SNE":
-            panel.set(xticks=[], yticks=[], xlabel="no unit, no direction", ylabel="")
-    return pictures.publish(panel, alt)
-
-
-clouds(flat, labels, range(5, 10), "The digits 5 to 9: clouds that overlap under PCA, and islands under t-SNE.")
 
 # %% [markdown]
-# PCA finds the directions of largest variance. Because it is a projection, a distance in the picture is at most the real one
-# (unless you *whiten*, which divides each axis by its standard deviation), and whatever differs in the other 14 directions is lost.
-# t-SNE, in contrast, moves the points until neighbours are neighbours again, so its axes have neither a unit nor a direction, and the
-# picture has no numbers beside them. What does that cost?
-#
-# ### Do t-SNE's distances and cluster sizes mean something?
-# A common myth says so. The next cell makes three clusters in ten dimensions, of which B is ten times as wide as A, while C is far away
-# from both:
-
-# %% tags=["proof-t-SNE"]
-clusters = np.random.default_rng(0).normal(size=(3, 60, 10)) * [[[1]], [[10]], [[1]]] + [[[0]], [[200]], [[3000]]]
-after = TSNE(random_state=0).fit_transform(clusters.reshape(180, 10)).reshape(3, 60, 2)
-for name, points in {"before": clusters, "after": after}.items():
-    gaps = np.linalg.norm(np.diff(points.mean(1), axis=0), axis=1)
-    widths = (points - points.mean(1, keepdims=True)).std((1, 2))
-    print(f"{name:6} widths B : A {widths[1] / widths[0]:4.1f}, distances BC : AB {gaps[1] / gaps[0]:4.1f}")
-sets = {"two of the ten dimensions": clusters[..., :2].reshape(-1, 2), "t-SNE": after.reshape(-1, 2)}
-clouds(sets, np.repeat([*"ABC"], 60), "ABC", "After t-SNE, the three clouds have about one size.")
-
-# %% [markdown]
-# **Interview · t-SNE or PCA?**
-#
-# - *Thirty seconds:* PCA is linear, so new points can be projected too, each axis has a variance, and no distance grows. t-SNE
-#   shows which points are neighbours, and only that: its axes mean nothing, and neither do the sizes of clusters and the gaps
-#   between them.
-# - *Longer:* Exact PCA gives the same axes in each run, but for their signs, as long as the variances differ. Randomized solvers, such as
-#   `torch.pca_lowrank` and scikit-learn's default on large data, don't where the variances are close. t-SNE depends on its seed and
-#   perplexity, and UMAP has the same limits. With hundreds of dimensions, run PCA first.
-# - *They ask next:* How do you show that classes are separable? Train a linear probe, or count same-class neighbours, before you project.
-# - *The trap:* Reading sizes and distances off a t-SNE picture because it looks like a map.
-# - *Proof:* `proof-projections`, [t-SNE](proof-t-SNE).
-#
 # ## Transfer learning: linear probe and fine-tuning
 # Now teach the network the digits 5 to 9 from 100 images, each drawn at a random position. There are three ways: you can train the whole
 # network from random weights, train a new head on frozen features, which is called a **linear probe**, or train the whole network from its
@@ -412,7 +320,7 @@ print("a head that was frozen after backward moves:", not torch.equal(model.fc.w
 # - *The trap:* Calling `model.train()` at the start of each epoch puts the frozen batch norms back into training mode.
 # - *Proof:* `proof-transfer`, `proof-freezing`; loading: `proof-wrong-keyword`.
 #
-# ### LoRA
+# ## LoRA
 # Full fine-tuning keeps a copy of all weights for each task, although the change that a task needs is often close to a matrix of low
 # rank. **LoRA** therefore freezes a layer's weight $W$ and adds a trainable update,
 # $\frac{\alpha}{r} B A$, where $A$ is $r \times \text{in}$ and $B$ is $\text{out} \times r$. You write it in exercise 3.
@@ -451,7 +359,104 @@ print(f"after a step it differs from the base by {furthest[0]:.1f}, and from its
 # - *The trap:* "The backward pass is nearly free." Gradients still flow through the frozen layers, and activations are saved for
 #   them.
 # - *Proof:* `proof-LoRA`, `proof-rapid-fire`.
+
+# %% [markdown]
+# ## Embeddings, PCA and t-SNE
+# If you average each map of a layer over its positions, you get one vector per image, its features or **embedding**. Take 250 digits from 5
+# to 9, which the network has never seen, and their 16 features of `layer2`. Embeddings are usually compared by **cosine similarity**, which
+# ignores their lengths. How often is the nearest neighbour the same digit, before and after a projection to two dimensions?
+
+# %% tags=["proof-projections"]
+from sklearn.manifold import TSNE
+
+unknown = np.flatnonzero(digits.target >= 5)[:250]
+with torch.no_grad(), mytorch.utils.features(network, ["layer2"]) as found:
+    network(draw(digits.images[unknown]))
+vectors, labels = found["layer2"].mean((2, 3)).numpy(), digits.target[unknown]
+directions, variances = mytorch.utils.pca(mytorch.tensor(vectors), 2)
+flat = {"PCA": (vectors - vectors.mean(0)) @ directions.numpy().T}
+flat["t-SNE"] = TSNE(random_state=0).fit_transform(vectors)
+compared = {"all 16": vectors, "all 16, by cosine": vectors / np.linalg.norm(vectors, axis=1, keepdims=True), **flat}
+for name, points in compared.items():
+    distances = np.square(points[:, None] - points).sum(2) + np.diag(np.full(250, np.inf))
+    print(f"{name:17} the nearest neighbour is the same digit: {np.mean(labels[distances.argmin(1)] == labels):.1f}")
+print(f"PCA's two directions have {variances.sum().item() / vectors.var(0, ddof=1).sum():.1f} of the variance")
+
+
+def clouds(sets, labels, names, alt):
+    """Scatter plots beside each other; the labels are the markers."""
+    for (title, points), panel in zip(sets.items(), pictures.panels(1, len(sets), 7.5, 3.6), strict=True):
+        for label in names:
+            panel.scatter(*points[labels == label].T, s=35, marker=f"${label}$")
+        panel.set(title=title, xlabel="first direction", ylabel="second direction")
+        if title == "t-SNE":
+            panel.set(xticks=[], yticks=[], xlabel="no unit, no direction", ylabel="")
+    return pictures.publish(panel, alt)
+
+
+clouds(flat, labels, range(5, 10), "The digits 5 to 9: clouds that overlap under PCA, and islands under t-SNE.")
+
+# %% [markdown]
+# PCA finds the directions of largest variance. Because it is a projection, a distance in the picture is at most the real one
+# (unless you *whiten*, which divides each axis by its standard deviation), and whatever differs in the other 14 directions is lost.
+# t-SNE, in contrast, moves the points until neighbours are neighbours again, so its axes have neither a unit nor a direction, and the
+# picture has no numbers beside them. What does that cost?
 #
+# ### Do t-SNE's distances and cluster sizes mean something?
+# A common myth says so. The next cell makes three clusters in ten dimensions, of which B is ten times as wide as A, while C is far away
+# from both:
+
+# %% tags=["proof-t-SNE"]
+clusters = np.random.default_rng(0).normal(size=(3, 60, 10)) * [[[1]], [[10]], [[1]]] + [[[0]], [[200]], [[3000]]]
+after = TSNE(random_state=0).fit_transform(clusters.reshape(180, 10)).reshape(3, 60, 2)
+for name, points in {"before": clusters, "after": after}.items():
+    gaps = np.linalg.norm(np.diff(points.mean(1), axis=0), axis=1)
+    widths = (points - points.mean(1, keepdims=True)).std((1, 2))
+    print(f"{name:6} widths B : A {widths[1] / widths[0]:4.1f}, distances BC : AB {gaps[1] / gaps[0]:4.1f}")
+sets = {"two of the ten dimensions": clusters[..., :2].reshape(-1, 2), "t-SNE": after.reshape(-1, 2)}
+clouds(sets, np.repeat([*"ABC"], 60), "ABC", "After t-SNE, the three clouds have about one size.")
+
+# %% [markdown]
+# **Interview · t-SNE or PCA?**
+#
+# - *Thirty seconds:* PCA is linear, so new points can be projected too, each axis has a variance, and no distance grows. t-SNE
+#   shows which points are neighbours, and only that: its axes mean nothing, and neither do the sizes of clusters and the gaps
+#   between them.
+# - *Longer:* Exact PCA gives the same axes in each run, but for their signs, as long as the variances differ. Randomized solvers, such as
+#   `torch.pca_lowrank` and scikit-learn's default on large data, don't where the variances are close. t-SNE depends on its seed and
+#   perplexity, and UMAP has the same limits. With hundreds of dimensions, run PCA first.
+# - *They ask next:* How do you show that classes are separable? Train a linear probe, or count same-class neighbours, before you project.
+# - *The trap:* Reading sizes and distances off a t-SNE picture because it looks like a map.
+# - *Proof:* `proof-projections`, [t-SNE](proof-t-SNE).
+
+# %% [markdown]
+# ## Milestone: ResNet-18 on your library
+# `minitorch/models/resnet.py` runs on `mytorch`, unchanged but for its imports, and your `load` has read the same file of weights. Are the
+# features the same?
+
+# %% tags=["proof-milestone"]
+names = ["conv1", "layer1", "layer3", "layer4"]
+with mytorch.utils.features(reader, names) as found, mytorch.utils.features(network, names) as expected:
+    reader(mytorch.tensor(a_three.tolist())), network(a_three)
+for name in names:
+    largest, apart = expected[name].max().item(), np.abs(found[name].numpy() - expected[name].numpy()).max()
+    print(f"{name:7} {tuple(found[name].shape)!s:16} up to {largest:.1f}, differs by {apart:.3f}")
+
+# %% [markdown]
+# You can look at a **filter** of the first layer directly, because its weights form a small image. The upper row has the eight filters, and
+# the lower row has the **feature map** that each of them makes of the 3. (The input's three channels are equal, so only the sum of a
+# filter's channels matters.)
+
+# %% tags=["proof-filters"]
+titles = [f"{kind} {number}" for kind in ("filter", "map") for number in range(8)]
+pictures.images([*network.conv1.weight.sum(1).detach().numpy(), *expected["conv1"][0].numpy()], titles, columns=8)
+
+# %% [markdown]
+# The filters look like noise rather than the edge detectors in textbooks, which come from long training on photographs. Their maps are
+# easier to read, since they show strokes and outlines. In deeper layers a filter has as many channels as the layer before it has maps, so
+# its weights no longer form a picture, and you look at its maps instead.
+
+# %% [markdown]
 # ## The real one
 # This is minitorch's method that registers a hook:
 
@@ -499,7 +504,8 @@ print("4.", tuple(network(a_three).shape), f" 5. {4 * (4096 + 4096):,}, {4 * (40
 # In [the exercises](../exercises/21_features_and_visualization.ipynb) you predict what a hook holds; write `features`, LoRA, saliency and
 # Grad-CAM, PCA, and the events of TensorBoard for `mytorch`; fix a hook that stops training; and measure four ways to teach the network new
 # digits. [Chapter 22](22_mixed_precision.ipynb), about half precision, is next.
-#
+
+# %% [markdown]
 # ## If you have time
 # ### What TensorBoard reads
 # TensorBoard draws curves from **event files**, which don't need TensorFlow. A file is a sequence of records, each of which has a length, a
