@@ -1,7 +1,9 @@
 # %% [markdown]
 # # Shards
-# After this chapter your library trains a model that no single GPU holds in full: first the optimizer's state is sharded, then the weights. You will
-# be able to say how many bytes ZeRO, FSDP, tensor and pipeline parallelism keep and send, and to choose a mesh for 70 billion parameters on 64 GPUs.
+# An interviewer names a model and a number of GPUs: what do you keep where, and what do you send? The lesson begins with this
+# arithmetic and with the choice between DDP, FSDP, tensor and pipeline parallelism. Then your library shards the optimizer's state
+# and the weights, until it trains a model that no single GPU holds in full, and you choose a mesh for 70 billion parameters on 64
+# GPUs.
 
 # %% hidden=true
 from course import lesson
@@ -10,10 +12,13 @@ mytorch = lesson.mytorch("23b")  # your library as of this chapter, using your c
 
 # %% [markdown] tags=["short"]
 # ## Sixteen bytes per parameter
-# A model in bfloat16 trains with Adam and float32 master weights ([chapter 22](22_mixed_precision.ipynb)). The next cell counts the bytes for each
-# parameter on a simulated GPU. Then it deletes everything that belongs to the optimizer and runs forward and backward once more. What breaks?
+# A model in bfloat16 trains with Adam and float32 master weights ([chapter 22](22_mixed_precision.ipynb)). The next cell counts the
+# bytes for each parameter on a simulated GPU. Then it deletes everything that belongs to the optimizer and runs forward and backward
+# once more. What breaks?
 
 # %% tags=["proof-sixteen"]
+import numpy as np
+
 from course import pictures
 
 mytorch.cuda.simulate(4)
@@ -42,14 +47,74 @@ report("after a step:     ")
 del master, adam
 report("without optimizer:")
 
-# %% [markdown]
-# Nothing breaks. Of 16 bytes, forward and backward need four, activations aside: two for the weight and two for its gradient. The other twelve, the
-# master weight and Adam's two running means, are touched once a step, by the optimizer alone. Under DDP each GPU keeps all sixteen, although the
-# twelve are the same on each.
+# %% [markdown] tags=["short"]
+# Nothing breaks. Of 16 bytes, forward and backward need four, activations aside: two for the weight and two for its gradient. The
+# other twelve, the master weight and Adam's two running means, are touched once a step, by the optimizer alone. Under DDP each GPU
+# keeps all sixteen, although the twelve are the same on each.
 #
+# ## ZeRO stages 1, 2 and 3
+# So why not share the twelve among the GPUs? That is **ZeRO**, the *zero redundancy optimizer*. Stage 1 shards the optimizer's state.
+# Stage 2 shards the gradients as well: as soon as a bucket is reduced, each rank frees everything but its own shard. Stage 3, which
+# PyTorch calls FSDP, also shards the weights. For $n$ ranks, with everything sent in 16 bits:
+#
+# | | whole on each rank | bytes per parameter | a rank sends, times the weights |
+# |---|---|---|---|
+# | DDP | everything | 16 | 2(n − 1)/n |
+# | ZeRO-1 | weights, gradients | 4 + 12/n | 2(n − 1)/n |
+# | ZeRO-2 | weights | 2 + 14/n | 2(n − 1)/n |
+# | ZeRO-3, FSDP | nothing | 16/n | 3(n − 1)/n |
+
+# %% tags=["proof-stages"]
+ranks = np.array([1, 2, 4, 8, 16, 32, 64])
+kept = {"DDP": 16 + 0 * ranks, "ZeRO-1": 4 + 12 / ranks, "ZeRO-2": 2 + 14 / ranks, "ZeRO-3": 16 / ranks}
+for billions, n in ((1, 3), (7, 3), (70, 3), (70, 6)):
+    told = ", ".join(f"{name} {billions * each[n]:.1f} GB" for name, each in kept.items())
+    print(f"{billions}B, {ranks[n]} ranks: {told}")
+pictures.curves(kept, ranks, xlabel="ranks", ylabel="bytes a parameter", log="xy")
+
+# %% [markdown] tags=["short"]
+# **Interview · ZeRO 1, 2 and 3: how many bytes and how much traffic each?**
+#
+# - *Thirty seconds:* Of 16 bytes per parameter, stage 1 shards the 12 of the optimizer, stage 2 also the 2 of the gradients, and
+#   stage 3 also the 2 of the weights. The first two send what DDP sends, while the third gathers the weights twice and therefore
+#   sends half as much again.
+# - *Longer:* An all-reduce is a reduce-scatter and an all-gather, and stages 1 and 2 take the optimizer's step between the two. Stage
+#   3 needs an all-gather before forward, one before backward, and a reduce-scatter.
+# - *They ask next:* What don't the stages shard? The activations, which need smaller micro-batches, checkpointing, or a sequence that
+#   is split over ranks.
+# - *The trap:* "ZeRO saves memory and costs traffic." Stage 1 costs none, provided that gradients are reduce-scattered instead of
+#   all-reduced.
+# - *Proof:* `proof-milestone`, `proof-halves`, `proof-timeline`.
+#
+# ## Which parallelism for which model?
+# The memory of the state decides first, then the activations, and the network last. The rest of the lesson explains the rows of this
+# table one by one:
+#
+# | the situation | what to use | what it costs |
+# |---|---|---|
+# | 16 bytes per parameter and the activations fit on each GPU | DDP | one all-reduce of the gradients, beside the backward pass |
+# | the state doesn't fit, but each layer does | FSDP over all ranks | half as much traffic again |
+# | one sequence doesn't fit on a GPU, or there are fewer sequences than GPUs | tensor parallelism inside a machine, beside FSDP | all-reduces that are hard to hide |
+# | the network between machines is slow | pipeline stages between machines, or HSDP | a bubble, or more memory |
+# | very long sequences | context parallelism | keys and values around a ring |
+# | a mixture of experts | expert parallelism | all-to-alls, and a load to balance |
+#
+# **Interview · DDP or FSDP for a model with 1, 7 or 70 billion parameters?**
+#
+# - *Thirty seconds:* At 16 bytes per parameter, 1 billion parameters take 16 GB, so DDP is enough. 7 billion take 112 GB, more than a
+#   GPU of 80 GB has: ZeRO-1 on eight GPUs needs 39 GB on each, FSDP 14. 70 billion need 1,120 GB, of which FSDP over 64 GPUs keeps 18
+#   on each.
+# - *Longer:* To these numbers I add the activations and the layers that are gathered at the moment, which can fill the rest of an 80
+#   GB GPU.
+# - *They ask next:* Why not always FSDP? It sends half as much again as DDP, and each layer has to wait for its weights unless the
+#   gather is hidden.
+# - *The trap:* Counting the weights only. 7 billion in bfloat16 are 14 GB, and training needs eight times that.
+# - *Proof:* `proof-stages`, `proof-timeline`.
+
+# %% [markdown]
 # ## Partition the optimizer's state
-# In the smallest remedy, each rank's optimizer gets only some of the parameters, and after the step the rank that updated a parameter broadcasts it
-# to the others:
+# How does stage 1 work? In its smallest form, each rank's optimizer gets only some of the parameters, and after the step the rank
+# that updated a parameter broadcasts it to the others:
 
 
 # %% tags=["proof-toy"]
@@ -88,18 +153,17 @@ print(f"sent by all: {sum(sent) / count / 4:.1f} times the weights; shares:", [f
 # The loss is the same, and each rank keeps only a part of the state.
 #
 # ### Break it: whole parameters make uneven shares
-# Two ranks keep half of the state each, while the other two keep little more than biases. However you partition whole parameters, the largest matrix
-# stays on one rank. Together the ranks also send nine times the weights, six for the averages and three for the broadcasts.
+# Two ranks keep half of the state each, while the other two keep little more than biases. However you partition whole parameters, the
+# largest matrix stays on one rank. Together the ranks also send nine times the weights, six for the averages and three for the
+# broadcasts.
 #
 # ## Reduce-scatter, step, all-gather
-# [Chapter 23](23_multi_gpu.ipynb) built an all-reduce from a reduce-scatter and an all-gather. Between these two halves, each rank has the complete
-# gradient of one chunk, which is all that its optimizer needs if it owns just that chunk of the weights. So take the optimizer's step between the
-# halves, and all-gather *weights* instead of gradients:
+# [Chapter 23](23_multi_gpu.ipynb) built an all-reduce from a reduce-scatter and an all-gather. Between these two halves, each rank
+# has the complete gradient of one chunk, which is all that its optimizer needs if it owns just that chunk of the weights. So take the
+# optimizer's step between the halves, and all-gather *weights* instead of gradients:
+
 
 # %% tags=["proof-halves"]
-import numpy as np
-
-
 def halves(rank):
     gradients, weights = [[mytorch.full((1,), start) for _ in range(4)] for start in (rank + 1.0, 50.0)]
     distributed.reduce_scatter_ring(gradients)
@@ -116,19 +180,19 @@ names, own = ("gradients, reduce-scattered", "weights after the step", "weights,
 pictures.grids(*[(name, np.array(tables, dtype=int)[:, n], own) for n, name in enumerate(names)])
 
 # %% [markdown]
-# A row is a rank, a column is a chunk, and each rank's own chunk is marked. Only there is the sum 1 + 2 + 3 + 4 complete. A rank sends 12 of 16 bytes
-# in each half, as it does in an all-reduce, so sharding the optimizer's state costs no traffic.
+# A row is a rank, a column is a chunk, and each rank's own chunk is marked. Only there is the sum 1 + 2 + 3 + 4 complete. A rank
+# sends 12 of 16 bytes in each half, as it does in an all-reduce, so sharding the optimizer's state costs no traffic.
 
 # %% [markdown] given="mytorch.nn.parallel.sharding:ZeroRedundancyOptimizer"
 # ### `ZeroRedundancyOptimizer` in `mytorch`
-# To make the shares even, *every parameter* is split into equal shards. In exercise 2 you write the split, the reduce-scatter, the all-gather and the
-# step. The float32 copies of this rank's shards, which serve as master weights, are provided.
+# To make the shares even, *every parameter* is split into equal shards. In exercise 2 you write the split, the reduce-scatter, the
+# all-gather and the step. The float32 copies of this rank's shards, which serve as master weights, are provided.
 
 # %% [markdown]
 # ### Milestone: seven bytes instead of sixteen
-# Four simulated GPUs train in bfloat16, once under DDP with master weights, once with your `ZeroRedundancyOptimizer`. This is the first stage of
-# **ZeRO**, the *zero redundancy optimizer*. The folded cell measures: it prints the loss, the bytes per parameter that one GPU holds after the last
-# step, the peak, and what it sent in a step as a multiple of the weights. The curves show the memory in use at each layer of the last step:
+# Four simulated GPUs train in bfloat16, once under DDP with master weights, once with your `ZeroRedundancyOptimizer`, which is ZeRO's
+# first stage. The folded cell measures: it prints the loss, the bytes per parameter that one GPU holds after the last step, the peak,
+# and what it sent in a step as a multiple of the weights. The curves show the memory in use at each layer of the last step:
 
 
 # %% hidden=true
@@ -171,57 +235,27 @@ def zero(model):
 lines = {each.__name__: trained(each, mytorch.bfloat16) for each in (ddp, zero)}
 pictures.curves(lines, xlabel="layers", ylabel="bytes a parameter in use", marks={"forward": 1, "backward": 9.5})
 
-# %% [markdown] tags=["short"]
-# The losses agree, not one byte more is sent, and seven bytes per parameter are left: two, two, and a quarter of twelve. The curves are parallel,
-# because the backward pass still builds up whole gradients. DDP's peak isn't on its curve, because it comes from the optimizer's temporary memory
-# after the backward pass.
-#
-# ### ZeRO stages 1, 2 and 3
-# Stage 2 shards the gradients as well: as soon as a bucket is reduced, each rank frees everything but its own shard. Stage 3 also shards the
-# weights. For $n$ ranks, with everything sent in 16 bits:
-#
-# | | whole on each rank | bytes per parameter | a rank sends, times the weights |
-# |---|---|---|---|
-# | DDP | everything | 16 | 2(n − 1)/n |
-# | ZeRO-1 | weights, gradients | 4 + 12/n | 2(n − 1)/n |
-# | ZeRO-2 | weights | 2 + 14/n | 2(n − 1)/n |
-# | ZeRO-3, FSDP | nothing | 16/n | 3(n − 1)/n |
-
-# %% tags=["proof-stages"]
-ranks = np.array([1, 2, 4, 8, 16, 32, 64])
-kept = {"DDP": 16 + 0 * ranks, "ZeRO-1": 4 + 12 / ranks, "ZeRO-2": 2 + 14 / ranks, "ZeRO-3": 16 / ranks}
-for billions, n in ((1, 3), (7, 3), (70, 3), (70, 6)):
-    told = ", ".join(f"{name} {billions * each[n]:.1f} GB" for name, each in kept.items())
-    print(f"{billions}B, {ranks[n]} ranks: {told}")
-pictures.curves(kept, ranks, xlabel="ranks", ylabel="bytes a parameter", log="xy")
-
 # %% [markdown]
-# **Interview · ZeRO 1, 2 and 3: how many bytes and how much traffic each?**
-#
-# - *Thirty seconds:* Of 16 bytes per parameter, stage 1 shards the 12 of the optimizer, stage 2 also the 2 of the gradients, and stage 3 also the 2 of
-#   the weights. The first two send what DDP sends, while the third gathers the weights twice and therefore sends half as much again.
-# - *Longer:* An all-reduce is a reduce-scatter and an all-gather, and stages 1 and 2 take the optimizer's step between the two. Stage 3 needs an
-#   all-gather before forward, one before backward, and a reduce-scatter.
-# - *They ask next:* What don't the stages shard? The activations, which need smaller micro-batches, checkpointing, or a sequence that is split over
-#   ranks.
-# - *The trap:* "ZeRO saves memory and costs traffic." Stage 1 costs none, provided that gradients are reduce-scattered instead of all-reduced.
-# - *Proof:* `proof-milestone`, `proof-halves`, `proof-timeline`.
+# The losses agree, not one byte more is sent, and seven bytes per parameter are left: two, two, and a quarter of twelve. The curves
+# are parallel, because the backward pass still builds up whole gradients. DDP's peak isn't on its curve, because it comes from the
+# optimizer's temporary memory after the backward pass.
 #
 # ## FSDP: gather, use, free
-# A layer's weights are needed twice in a step, for a moment each time. PyTorch's `fully_shard` makes use of that: a module keeps only its shards, and
-# hooks gather the whole weights before its forward and its backward pass and free them after each. A reduce-scatter gives each shard its gradient.
+# A layer's weights are needed twice in a step, for a moment each time. PyTorch's `fully_shard` makes use of that: a module keeps only
+# its shards, and hooks gather the whole weights before its forward and its backward pass and free them after each. A reduce-scatter
+# gives each shard its gradient.
 
 # %% [markdown] given="mytorch.nn.parallel.sharding:Gathered mytorch.nn.parallel.sharding:SavedView mytorch.nn.parallel.sharding:fully_shard"
 # ### `fully_shard` in `mytorch`
-# You write `FSDPParam` in exercise 3. The hooks are provided, and so is the solution to a problem that is easy to miss: the graph saves the weight for
-# the backward pass, which would keep the whole weight in memory after all. Therefore `SavedView` replaces the class in which [chapter
-# 07](07_backward_in_depth.ipynb)'s graph keeps a tensor, `Rules.kept`. It stores only the strides of a gathered weight, and looks its memory up again
-# once the hook before the backward pass has gathered it:
+# You write `FSDPParam` in exercise 3. The hooks are provided, and so is the solution to a problem that is easy to miss: the graph
+# saves the weight for the backward pass, which would keep the whole weight in memory after all. Therefore `SavedView` replaces the
+# class in which [chapter 07](07_backward_in_depth.ipynb)'s graph keeps a tensor, `Rules.kept`. It stores only the strides of a
+# gathered weight, and looks its memory up again once the hook before the backward pass has gathered it:
 
 # %% [markdown]
 # ### Milestone: no GPU holds the model
-# The next cell trains in float32, where the 16 bytes are 4 for the weight, 4 for the gradient and 8 for Adam. It compares replicas, `fully_shard` on
-# the whole model, and `fully_shard` on each layer first.
+# The next cell trains in float32, where the 16 bytes are 4 for the weight, 4 for the gradient and 8 for Adam. It compares replicas,
+# `fully_shard` on the whole model, and `fully_shard` on each layer first.
 
 
 # %% tags=["proof-timeline"]
@@ -245,19 +279,15 @@ lines = {each.__name__: trained(each, mytorch.float32) for each in (replicas, wh
 pictures.curves(lines, xlabel="layers", ylabel="bytes a parameter in use", marks={"forward": 1, "backward": 9.5})
 
 # %% [markdown]
-# Sixteen bytes become four, and the loss is that of one device. Layer by layer, the curve rises at each layer that has weights and falls after it.
-# `whole_model` gathers everything at once, which is why its curve is high in both passes, and frees it only between them. With 80 layers instead of
-# five, the two peaks would lie much farther apart.
-#
-# What about a parameter without a gradient? If no rank used it, as with a frozen or an unused layer, its gradient is None on all of them, and
-# PyTorch's `fully_shard`, `ZeroRedundancyOptimizer` and `clip_grad_norm_` skip it, as your `step` does. If only *some* ranks used it, the others never
-# join the reduce-scatter: with PyTorch 2.13, two ranks of which one used a layer waited until the timeout.
+# Sixteen bytes become four, and the loss is that of one device. Layer by layer, the curve rises at each layer that has weights and
+# falls after it. `whole_model` gathers everything at once, which is why its curve is high in both passes, and frees it only between
+# them. With 80 layers instead of five, the two peaks would lie much farther apart.
 #
 # **Myth** · "FSDP is model parallelism." Each rank computes whole layers on its own rows, so it is data parallelism with sharded storage.
 #
 # ### reshard_after_forward, and what PyTorch gathers
-# PyTorch has a switch for what happens between the passes. These are its collectives in one step of a model with four layers, on two ranks or, in the
-# last line, four:
+# PyTorch has a switch for what happens between the passes. These are its collectives in one step of a model with four layers, on two
+# ranks or, in the last line, four:
 #
 # | call | all-gathers | reduce-scatters |
 # |---|---|---|
@@ -267,19 +297,20 @@ pictures.curves(lines, xlabel="layers", ylabel="bytes a parameter in use", marks
 # | the same with `reshard_after_forward=False` | 4 | 4 |
 # | each layer, then the model, on a mesh (replicate, shard) | 8 | 4, and 4 all-reduces |
 #
-# By default the outermost group keeps its weights until the backward pass. So `fully_shard(model)` alone sends what DDP sends and holds the whole
-# model at the peak; `mytorch` frees it and sends 2.25 times the weights. In PyTorch a parameter still looks complete: it is a **DTensor**, whose
-# `shape` and `numel()` are those of the whole, while `to_local()` gives the shard. In `mytorch` the parameter is the shard.
+# By default the outermost group keeps its weights until the backward pass. So `fully_shard(model)` alone sends what DDP sends and
+# holds the whole model at the peak; `mytorch` frees it and sends 2.25 times the weights. In PyTorch a parameter still looks complete:
+# it is a **DTensor**, whose `shape` and `numel()` are those of the whole, while `to_local()` gives the shard. In `mytorch` the
+# parameter is the shard.
 #
 # **Interview · What does `reshard_after_forward` do?**
 #
-# - *Thirty seconds:* It decides whether a group of parameters is freed after its forward pass. With True, which is the default for all groups but the
-#   outermost, the weights are gathered twice in a step and memory is low. With False they stay until the backward pass, so they are gathered once and
-#   the traffic is that of DDP.
-# - *Longer:* False corresponds to ZeRO-2. An integer shards the weights between the passes over a smaller group, for instance the GPUs of one
-#   machine, so that the second gather uses fast links only.
-# - *They ask next:* What is a `MixedPrecisionPolicy`? With `param_dtype=torch.bfloat16` and `reduce_dtype=torch.float32` the shards stay in float32,
-#   each gather sends 2 bytes for a parameter, and each reduce-scatter 4.
+# - *Thirty seconds:* It decides whether a group of parameters is freed after its forward pass. With True, which is the default for
+#   all groups but the outermost, the weights are gathered twice in a step and memory is low. With False they stay until the backward
+#   pass, so they are gathered once and the traffic is that of DDP.
+# - *Longer:* False corresponds to ZeRO-2. An integer shards the weights between the passes over a smaller group, for instance the
+#   GPUs of one machine, so that the second gather uses fast links only.
+# - *They ask next:* What is a `MixedPrecisionPolicy`? With `param_dtype=torch.bfloat16` and `reduce_dtype=torch.float32` the shards
+#   stay in float32, each gather sends 2 bytes for a parameter, and each reduce-scatter 4.
 # - *They ask next:* How does it differ from the older `FullyShardedDataParallel` (FSDP1)? That class flattened a module's
 #   parameters into one tensor and sharded that. `fully_shard`, also called FSDP2, keeps each parameter as a DTensor of its own, so
 #   names, dtypes and frozen parameters stay what they were.
@@ -287,18 +318,10 @@ pictures.curves(lines, xlabel="layers", ylabel="bytes a parameter in use", marks
 #   first, and then the model.
 # - *Proof:* `proof-timeline`, `proof-stages`.
 #
-# **Interview · DDP or FSDP for a model with 1, 7 or 70 billion parameters?**
-#
-# - *Thirty seconds:* At 16 bytes per parameter, 1 billion parameters take 16 GB, so DDP is enough. 7 billion take 112 GB, more than a GPU of 80 GB has:
-#   ZeRO-1 on eight GPUs needs 39 GB on each, FSDP 14. 70 billion need 1,120 GB, of which FSDP over 64 GPUs keeps 18 on each.
-# - *Longer:* To these numbers I add the activations and the layers that are gathered at the moment, which can fill the rest of an 80 GB GPU.
-# - *They ask next:* Why not always FSDP? It sends half as much again as DDP, and each layer has to wait for its weights unless the gather is hidden.
-# - *The trap:* Counting the weights only. 7 billion in bfloat16 are 14 GB, and training needs eight times that.
-# - *Proof:* `proof-stages`, `proof-timeline`.
-#
 # ## Tensor parallelism: column, then row
-# A single matrix multiplication can be split too, which is called **tensor parallelism**. Give each rank some columns of an MLP's first matrix and
-# the matching rows of the second. Each rank then computes some of the hidden units, and the results add up. Does it work the other way round?
+# A single matrix multiplication can be split too, which is called **tensor parallelism**. Give each rank some columns of an MLP's
+# first matrix and the matching rows of the second. Each rank then computes some of the hidden units, and the results add up. Does it
+# work the other way round?
 
 # %% tags=["proof-column-row"]
 gelu = nn.functional.gelu
@@ -310,14 +333,14 @@ for name, out in results.items():
     print(f"{name:18}", [f"{each:.2f}" for each in out[0].tolist()])
 
 # %% [markdown]
-# Rows first is wrong: each rank then has a *summand* of each hidden unit, and GELU of a sum isn't the sum of GELUs, so you would need another
-# all-reduce before it. `Linear` stores the transposed matrix, so the columns are rows of `weight`. PyTorch calls the two splits `ColwiseParallel` and
-# `RowwiseParallel`.
+# Rows first is wrong: each rank then has a *summand* of each hidden unit, and GELU of a sum isn't the sum of GELUs, so you would need
+# another all-reduce before it. `Linear` stores the transposed matrix, so the columns are rows of `weight`. PyTorch calls the two
+# splits `ColwiseParallel` and `RowwiseParallel`.
 
 # %% [markdown] given="mytorch.distributed:CopyToRanks mytorch.distributed:SumOverRanks"
 # ### All-reduces in the forward and the backward pass
-# The forward pass adds up the results of all ranks. The input goes to all ranks, so the backward pass adds up *its gradients*. These two functions
-# mirror each other:
+# The forward pass adds up the results of all ranks. The input goes to all ranks, so the backward pass adds up *its gradients*. These
+# two functions mirror each other:
 
 
 # %% tags=["proof-conjugate"]
@@ -334,12 +357,13 @@ for copied in (False, True):
 # %% [markdown]
 # **Interview · Why column, then row?**
 #
-# - *Thirty seconds:* A column split leaves each rank with complete hidden units, so the nonlinearity needs no communication, and a row split of the
-#   next matrix takes those as they are. The whole MLP needs one all-reduce in the forward pass and one in the backward pass.
+# - *Thirty seconds:* A column split leaves each rank with complete hidden units, so the nonlinearity needs no communication, and a
+#   row split of the next matrix takes those as they are. The whole MLP needs one all-reduce in the forward pass and one in the
+#   backward pass.
 # - *Longer:* In attention the heads are the columns: queries, keys and values are split by columns, the output matrix by rows.
 # - *They ask next:* What about the bias of the second layer? It must be added once, not once on each rank.
-# - *The trap:* Spreading the ranks of one layer over several machines. Both all-reduces are on the critical path of every block, so the slow network
-#   would stop everything.
+# - *The trap:* Spreading the ranks of one layer over several machines. Both all-reduces are on the critical path of every block, so
+#   the slow network would stop everything.
 # - *Proof:* `proof-column-row`, `proof-conjugate`.
 #
 # ## Sequence, context and expert parallelism
@@ -351,23 +375,26 @@ for copied in (False, True):
 # | context | all activations, by position | keys and values around a ring, in each attention layer |
 # | expert | the experts of a mixture | each token to its experts and back: two all-to-alls forward, two backward |
 #
-# In PyTorch, an MLP whose two layers are split made 2 all-reduces in a step; with `SequenceParallel` and a norm in front, it made 2 all-gathers and 2
-# reduce-scatters. Attention over a ring is possible because partial results of attention can be [merged](22b_memory.ipynb).
+# Attention over a ring is possible because partial results of attention can be [merged](22b_memory.ipynb).
 #
 # **Interview · Sequence, context and expert parallelism: what does each split and send?**
 #
-# - *Thirty seconds:* Sequence parallelism splits the activations that tensor parallelism leaves whole and sends no more bytes, while context
-#   parallelism splits a long sequence in all layers, so attention passes keys and values around. Expert parallelism gives each rank some experts,
-#   and an all-to-all sends each token to its experts and back.
-# - *Longer:* The first two save activations, while the third splits weights. Experts are often combined with FSDP for the rest of the model. Context
-#   parallelism has a second form, *Ulysses*: instead of a ring, an all-to-all before attention exchanges positions for heads, and another one after
-#   it exchanges them back, so there may be no more ranks than heads.
-# - *They ask next:* What is hard about expert parallelism? Balancing the load, because all ranks wait for the one with the most popular expert.
+# - *Thirty seconds:* Sequence parallelism splits the activations that tensor parallelism leaves whole and sends no more bytes, while
+#   context parallelism splits a long sequence in all layers, so attention passes keys and values around. Expert parallelism gives
+#   each rank some experts, and an all-to-all sends each token to its experts and back.
+# - *Longer:* The first two save activations, while the third splits weights. In PyTorch, an MLP whose two layers are split made 2
+#   all-reduces in a step; with `SequenceParallel` and a norm in front, it made 2 all-gathers and 2 reduce-scatters. Experts are often
+#   combined with FSDP for the rest of the model. Context parallelism has a second form, *Ulysses*: instead of a ring, an all-to-all
+#   before attention exchanges positions for heads, and another one after it exchanges them back, so there may be no more ranks than
+#   heads.
+# - *They ask next:* What is hard about expert parallelism? Balancing the load, because all ranks wait for the one with the most
+#   popular expert.
 # - *The trap:* Using context parallelism for short sequences, although a batch can be split without any traffic in attention.
 # - *Proof:* the sums: `proof-conjugate`; a mixture of experts: [chapter 24c](24c_mixture_of_experts.ipynb).
 #
 # ## Clipping sharded gradients
-# Gradients are clipped by the norm of all of them together. Here each of two ranks has a shard of one gradient, (3, 4), and clips it to norm 1:
+# Gradients are clipped by the norm of all of them together. Here each of two ranks has a shard of one gradient, (3, 4), and clips it
+# to norm 1:
 
 
 # %% tags=["proof-clip"]
@@ -382,22 +409,24 @@ print("two ranks: ", distributed.spawn(clipped, ([[3.0], [4.0]],), nprocs=2))
 print("one device:", distributed.spawn(clipped, ([[3.0, 4.0]],)))
 
 # %% [markdown]
-# Each rank divided its shard by its own norm, so the direction changed from (3, 4) to (1, 1). The norm of the whole gradient is 5. To find it, the
-# ranks have to add up their squares, which takes an all-reduce of a single number.
+# Each rank divided its shard by its own norm, so the direction changed from (3, 4) to (1, 1). The norm of the whole gradient is 5. To
+# find it, the ranks have to add up their squares, which takes an all-reduce of a single number.
 #
 # **Interview · How do you clip gradients that are sharded?**
 #
-# - *Thirty seconds:* Each rank adds up the squares of its shards, and an all-reduce adds up the sums of all ranks. The root is the norm of the whole
-#   gradient, so all ranks scale their shards by the same factor.
-# - *Longer:* After `fully_shard`, the usual `torch.nn.utils.clip_grad_norm_` does this, since the gradients are DTensors that carry their mesh.
+# - *Thirty seconds:* Each rank adds up the squares of its shards, and an all-reduce adds up the sums of all ranks. The root is the
+#   norm of the whole gradient, so all ranks scale their shards by the same factor.
+# - *Longer:* After `fully_shard`, the usual `torch.nn.utils.clip_grad_norm_` does this, since the gradients are DTensors that carry
+#   their mesh.
 # - *They ask next:* What about parameters that every rank has whole, such as norms under tensor parallelism? Their squares count once.
-# - *The trap:* Clipping by local norms, which raises no error. It changes the direction, and a rank whose shard is small doesn't clip at all.
+# - *The trap:* Clipping by local norms, which raises no error. It changes the direction, and a rank whose shard is small doesn't clip
+#   at all.
 # - *Proof:* `proof-clip`.
 #
 # ## Pipeline parallelism and its bubble
-# The last way to split a model is by depth: rank 0 has the first layers, rank 1 the next ones. With one batch only one rank works at a time, and the
-# time in which the others wait is the **bubble**. It shrinks when the batch is split into micro-batches. Each rank is a stream, as in [chapter
-# 05](05_devices.ipynb), and waits for events of its neighbours. Move the slider; the gaps are the bubble:
+# The last way to split a model is by depth: rank 0 has the first layers, rank 1 the next ones. With one batch only one rank works at
+# a time, and the time in which the others wait is the **bubble**. It shrinks when the batch is split into micro-batches. Each rank is
+# a stream, as in [chapter 05](05_devices.ipynb), and waits for events of its neighbours. Move the slider; the gaps are the bubble:
 
 
 # %% tags=["proof-bubble"]
@@ -432,20 +461,22 @@ pictures.slider(draw, start={"batches": 4}, batches=[1, 2, 4, 8, 16])
 # %% [markdown]
 # **Interview · How large is the bubble of a pipeline?**
 #
-# - *Thirty seconds:* It is (p − 1)/(m + p − 1) of the time, for p stages and m micro-batches, if all stages take equally long. With four times as many
-#   micro-batches as stages, it is less than a fifth.
-# - *Longer:* This order is GPipe's, in which each stage keeps the activations of all m micro-batches. `Schedule1F1B` starts a micro-batch's backward
-#   pass as soon as it can, so a stage keeps at most p of them, while the bubble stays the same.
-# - *They ask next:* How do schedules shrink it? An *interleaved* schedule gives each rank v shorter stages, so the bubble is (p − 1)/(v·m + p − 1) at
-#   v times the traffic. A *zero-bubble* schedule splits the backward pass: the gradient of the input is passed on at once, and that of the weights
-#   fills the gaps. Its simple form leaves a third of the bubble. Both formulas need at least p micro-batches.
+# - *Thirty seconds:* It is (p − 1)/(m + p − 1) of the time, for p stages and m micro-batches, if all stages take equally long. With
+#   four times as many micro-batches as stages, it is less than a fifth.
+# - *Longer:* This order is GPipe's, in which each stage keeps the activations of all m micro-batches. `Schedule1F1B` starts a
+#   micro-batch's backward pass as soon as it can, so a stage keeps at most p of them, while the bubble stays the same.
+# - *They ask next:* How do schedules shrink it? An *interleaved* schedule gives each rank v shorter stages, so the bubble is (p −
+#   1)/(v·m + p − 1) at v times the traffic. A *zero-bubble* schedule splits the backward pass: the gradient of the input is passed on
+#   at once, and that of the weights fills the gaps. Its simple form leaves a third of the bubble. Both formulas need at least p
+#   micro-batches.
 # - *The trap:* Taking the formula for a law, although it assumes equal stages, and the last stage also computes the logits.
 # - *Proof:* `proof-bubble`.
 #
 # ## Overlapping communication with computation
-# FSDP gathers the next layer while the GPU computes this one. For each parameter, the forward pass takes two FLOPs per token, and gathering in
-# bfloat16 takes two bytes. So the layer's size cancels, and only the number of tokens per rank matters. Take a GPU that reaches 400 TFLOP/s. It may
-# receive 400 GB/s, over NVLink or in a machine with a fast network card for each of its eight GPUs, or 50 GB/s, if all eight share one such card:
+# FSDP gathers the next layer while the GPU computes this one. For each parameter, the forward pass takes two FLOPs per token, and
+# gathering in bfloat16 takes two bytes. So the layer's size cancels, and only the number of tokens per rank matters. Take a GPU that
+# reaches 400 TFLOP/s. It may receive 400 GB/s, over NVLink or in a machine with a fast network card for each of its eight GPUs, or 50
+# GB/s, if all eight share one such card:
 
 # %% tags=["proof-hidden"]
 speed, network = 4e14, {"400 GB/s": 4e11, "50 GB/s": 5e10}
@@ -459,23 +490,26 @@ pictures.curves(exposed, tokens, xlabel="tokens per rank", ylabel="GPU waits (% 
 # %% [markdown]
 # **Interview · When is communication hidden?**
 #
-# - *Thirty seconds:* Communication is hidden when the GPU has other work that takes at least as long. DDP averages a bucket of gradients during the
-#   rest of the backward pass, and FSDP gathers a layer while the layer before it is computed.
-# - *Longer:* With FSDP in bfloat16, the tokens per rank must be at least the FLOPs per second divided by the bytes per second, here 1,000 or 8,000. The
-#   backward pass doubles computation and traffic alike, but with gradients reduced in float32 its traffic triples.
-# - *They ask next:* What is hard to hide? The first gather, the last reduce-scatter, and tensor parallelism's all-reduces, whose results are needed
-#   at once.
-# - *The trap:* Adding ranks by shrinking the batch on each, which leaves the traffic of a rank as it is and takes away the work that hides it.
+# - *Thirty seconds:* Communication is hidden when the GPU has other work that takes at least as long. DDP averages a bucket of
+#   gradients during the rest of the backward pass, and FSDP gathers a layer while the layer before it is computed.
+# - *Longer:* With FSDP in bfloat16, the tokens per rank must be at least the FLOPs per second divided by the bytes per second, here
+#   1,000 or 8,000. The backward pass doubles computation and traffic alike, but with gradients reduced in float32 its traffic
+#   triples.
+# - *They ask next:* What is hard to hide? The first gather, the last reduce-scatter, and tensor parallelism's all-reduces, whose
+#   results are needed at once.
+# - *The trap:* Adding ranks by shrinking the batch on each, which leaves the traffic of a rank as it is and takes away the work that
+#   hides it.
 # - *Proof:* `proof-hidden`.
 #
 # ## Device meshes: 70 billion parameters on 64 GPUs
-# Real runs combine these splits. A **device mesh** arranges the ranks in a grid, and each dimension of the grid is a set of process groups. In
-# PyTorch, `init_device_mesh("cuda", (8, 8), mesh_dim_names=("dp", "tp"))` makes the grid, and `mesh["tp"]` goes to `parallelize_module`, `mesh["dp"]`
-# to `fully_shard`. The last dimension has neighbouring ranks, so a row of 8 is one machine. Given two dimensions (replicate, shard), `fully_shard`
-# does **HSDP**, hybrid sharding: each row shards the model, and an all-reduce between the rows averages each shard's gradient.
+# Real runs combine these splits. A **device mesh** arranges the ranks in a grid, and each dimension of the grid is a set of process
+# groups. In PyTorch, `init_device_mesh("cuda", (8, 8), mesh_dim_names=("dp", "tp"))` makes the grid, and `mesh["tp"]` goes to
+# `parallelize_module`, `mesh["dp"]` to `fully_shard`. The last dimension has neighbouring ranks, so a row of 8 is one machine. Given
+# two dimensions (replicate, shard), `fully_shard` does **HSDP**, hybrid sharding: each row shards the model, and an all-reduce
+# between the rows averages each shard's gradient.
 #
-# The next cell estimates memory and traffic for 80 layers of width 8,192, one sequence of 8,192 tokens for each tensor-parallel group, and a
-# checkpoint at each layer. A GPU gets 400 GB/s inside its machine and 50 GB/s from a card of its own:
+# The next cell estimates memory and traffic for 80 layers of width 8,192, one sequence of 8,192 tokens for each tensor-parallel
+# group, and a checkpoint at each layer. A GPU gets 400 GB/s inside its machine and 50 GB/s from a card of its own:
 
 # %% tags=["proof-mesh"]
 mesh = np.arange(64).reshape(8, 8)
@@ -501,30 +535,32 @@ for name, *grid in (("HSDP 8 × 8", 8, 8, 1), ("HSDP 2 × 32", 2, 32, 1), ("FSDP
 print(f"FSDP 64, eight GPUs share a card: {plan(1, 64, 1, cards=1)}")
 
 # %% [markdown] tags=["short"]
-# HSDP with 8 shards doesn't fit, because a rank would keep an eighth of 1,120 GB. HSDP 2 × 32 fits with 60 GB and pays 0.2 seconds for averaging its
-# two replicas. In return each gather has 32 members instead of 64, which begins to matter when thousands of ranks wait for each other's latency.
-# FSDP over all 64 needs the least memory of the three, and its traffic hides behind a computation that takes eight times as long. Tensor parallelism
-# halves the memory, but with one sequence for eight GPUs the computation is as short as the traffic, and its all-reduces can't be hidden. These are
-# estimates with round numbers, so measure before you decide.
+# HSDP with 8 shards doesn't fit, because a rank would keep an eighth of 1,120 GB. HSDP 2 × 32 fits with 60 GB and pays 0.2 seconds
+# for averaging its two replicas. In return each gather has 32 members instead of 64, which begins to matter when thousands of ranks
+# wait for each other's latency. FSDP over all 64 needs the least memory of the three, and its traffic hides behind a computation that
+# takes eight times as long. Tensor parallelism halves the memory, but with one sequence for eight GPUs the computation is as short as
+# the traffic, and its all-reduces can't be hidden. These are estimates with round numbers, so measure before you decide.
 #
 # **Interview · 70 billion parameters on 64 GPUs of 80 GB: which mesh?**
 #
-# - *Thirty seconds:* I count first. 16 bytes per parameter are 1,120 GB, so 18 GB on each GPU if everything is sharded over 64; with checkpointed
-#   activations and logits it is about 42 GB. So I begin with FSDP over all 64, each block a group, one sequence of 8,192 tokens on each GPU, and
-#   check that the traffic is hidden.
-# - *Longer:* Each step gathers twice in bfloat16 and reduces in float32, which is 8 bytes per parameter, or 560 GB. With a 50 GB/s card for each GPU, a
-#   machine receives 400 GB/s, which makes 1.4 seconds against 11.5 of computing. If eight GPUs share one card, it takes 11 seconds, and everything
-#   would have to overlap perfectly. HSDP 2 × 32 adds 0.2 seconds for the all-reduce between replicas.
-# - *They ask next:* When do you add tensor parallelism? When one sequence doesn't fit on a GPU, or when 64 sequences a step are too many. It stays
-#   inside a machine. Pipeline stages come next, between machines with a slow network, and context parallelism for very long sequences.
-# - *The trap:* Starting with all dimensions at once, although each costs efficiency and code. Take the simplest mesh that fits and hides its
-#   traffic.
+# - *Thirty seconds:* I count first. 16 bytes per parameter are 1,120 GB, so 18 GB on each GPU if everything is sharded over 64; with
+#   checkpointed activations and logits it is about 42 GB. So I begin with FSDP over all 64, each block a group, one sequence of 8,192
+#   tokens on each GPU, and check that the traffic is hidden.
+# - *Longer:* Each step gathers twice in bfloat16 and reduces in float32, which is 8 bytes per parameter, or 560 GB. With a 50 GB/s
+#   card for each GPU, a machine receives 400 GB/s, which makes 1.4 seconds against 11.5 of computing. If eight GPUs share one card,
+#   it takes 11 seconds, and everything would have to overlap perfectly. HSDP 2 × 32 adds 0.2 seconds for the all-reduce between
+#   replicas.
+# - *They ask next:* When do you add tensor parallelism? When one sequence doesn't fit on a GPU, or when 64 sequences a step are too
+#   many. It stays inside a machine. Pipeline stages come next, between machines with a slow network, and context parallelism for very
+#   long sequences.
+# - *The trap:* Starting with all dimensions at once, although each costs efficiency and code. Take the simplest mesh that fits and
+#   hides its traffic.
 # - *Proof:* `proof-mesh`, `proof-hidden`, `proof-stages`.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. Of the 16 bytes per parameter in mixed precision with Adam, which are used by the optimizer alone? It alone uses the twelve of the master weight and the two
-#    running means.
+# 1. Of the 16 bytes per parameter in mixed precision with Adam, which are used by the optimizer alone? It alone uses the twelve of
+#    the master weight and the two running means.
 # 2. Does ZeRO-1 send more than DDP? No, it sends the same.
 # 3. How often does FSDP gather a layer in a step? It gathers twice with `reshard_after_forward=True`, and once with False.
 # 4. What does `model.parameters()` yield after `fully_shard`? It yields DTensors of the whole shape, whose `to_local()` returns the
@@ -544,8 +580,8 @@ print(f"FSDP 64, eight GPUs share a card: {plan(1, 64, 1, cards=1)}")
 # 10. Begin with FSDP over all ranks, and add a dimension to the mesh when memory or the batch demands it.
 #
 # ## You try
-# [The exercises](../exercises/23b_shards.ipynb): predict bytes; write the ZeRO step and a fully sharded parameter; build a tensor-parallel MLP; fix
-# clipping; measure a pipeline. In [chapter 24](24_capstone.ipynb), everything you've written runs together.
+# [The exercises](../exercises/23b_shards.ipynb): predict bytes; write the ZeRO step and a fully sharded parameter; build a
+# tensor-parallel MLP; fix clipping; measure a pipeline. In [chapter 24](24_capstone.ipynb), everything you've written runs together.
 
 # %% [markdown]
 # ## If you have time
@@ -578,10 +614,10 @@ print(f"loss before step 6: one device {alone[5]:.3f}, two ranks {sum(distribute
 # %% [markdown]
 # **Interview · How do you save a model that no rank has?**
 #
-# - *Thirty seconds:* Each rank writes its shards, in parallel, together with a description of which part of which tensor they are. When a run resumes,
-#   each rank reads the pieces that it needs, even if the number of ranks has changed.
-# - *Longer:* `torch.distributed.checkpoint` does that, also in the background (`async_save`). A full state dict is gathered for export only, to the
-#   CPU of rank 0.
+# - *Thirty seconds:* Each rank writes its shards, in parallel, together with a description of which part of which tensor they are.
+#   When a run resumes, each rank reads the pieces that it needs, even if the number of ranks has changed.
+# - *Longer:* `torch.distributed.checkpoint` does that, also in the background (`async_save`). A full state dict is gathered for
+#   export only, to the CPU of rank 0.
 # - *They ask next:* How is the optimizer's state saved? It is saved the same way, because each state tensor has the shape of its
 #   shard.
 # - *The trap:* Writing `if rank == 0: torch.save(model.state_dict(), path)`, which saves only rank 0's shards under FSDP. Gathering
@@ -589,8 +625,8 @@ print(f"loss before step 6: one device {alone[5]:.3f}, two ranks {sum(distribute
 # - *Proof:* `proof-checkpoint`, `proof-processes`.
 #
 # ### ZeroRedundancyOptimizer in real processes
-# PyTorch has a `ZeroRedundancyOptimizer` too, and so does minitorch. This [script](files/two_shards.py) trains with it in two processes and collects
-# the state at the end. PyTorch prints the same when you run the script under `torchrun`.
+# PyTorch has a `ZeroRedundancyOptimizer` too, and so does minitorch. This [script](files/two_shards.py) trains with it in two
+# processes and collects the state at the end. PyTorch prints the same when you run the script under `torchrun`.
 
 # %% tags=["proof-processes"]
 import subprocess
@@ -617,6 +653,11 @@ from minitorch.distributed.optim import ZeroRedundancyOptimizer
 print(inspect.getsource(ZeroRedundancyOptimizer._partition))
 
 # %% [markdown]
-# It partitions whole parameters, as the toy did, but deals out the largest first. After the step the owners broadcast. It is used on top of DDP, so it
-# sends as much as the toy sent. PyTorch's `fully_shard` splits each parameter along its first dimension, so that a shard is a matrix again, while yours
-# splits the flattened elements. minitorch has no FSDP.
+# It partitions whole parameters, as the toy did, but deals out the largest first. After the step the owners broadcast. It is used on
+# top of DDP, so it sends as much as the toy sent. PyTorch's `fully_shard` splits each parameter along its first dimension, so that a
+# shard is a matrix again, while yours splits the flattened elements. minitorch has no FSDP.
+#
+# ### A parameter without a gradient
+# If no rank used a parameter, as with a frozen or an unused layer, its gradient is None on all of them, and PyTorch's `fully_shard`,
+# `ZeroRedundancyOptimizer` and `clip_grad_norm_` skip it, as your `step` does. If only *some* ranks used it, the others never join
+# the reduce-scatter: with PyTorch 2.13, two ranks of which one used a layer waited until the timeout.
