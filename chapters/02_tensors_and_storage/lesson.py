@@ -249,9 +249,8 @@ print("meta:  ", tuple(torch.empty(10**6, 10**6, device="meta").shape), "would n
 #   it is needed.
 # - *Longer:* FSDP does this with gathered parameters: it frees them after a layer has run and gathers them again for the backward
 #   pass ([chapter 23b](23b_shards.ipynb)).
-# - *They ask next:* How do you build a model that doesn't fit into memory? Create it on the meta device, and load the weights with
-#   `torch.load(..., mmap=True)` and `load_state_dict(..., assign=True)`, which read a page of the file only
-#   when it is used ([chapter 20](20_saving_and_loading.ipynb)).
+# - *They ask next:* How do you build a model that doesn't fit into memory? Create it on the meta device, and load it with `mmap=True` and
+#   `assign=True`, as [chapter 20](20_saving_and_loading.ipynb) shows.
 # - *The trap:* Reading the tensor before its storage has been resized again, because until then there is no memory behind it.
 # - *Proof:* `proof-freed-storage`.
 #

@@ -551,7 +551,7 @@ for name, library in {"torch": torch, "mytorch": mytorch}.items():
 # its gradient is 0.
 #
 # ### Myth · "`Variable.grad` is itself a Variable"
-# That was so until version 0.4 merged `Variable` and `Tensor` into one class, and today `.grad` is a tensor:
+# Today `.grad` is a tensor ([chapter 07](07_backward_in_depth.ipynb) says what `Variable` was):
 
 # %% tags=["proof-history-of-a-gradient"]
 for create_graph in (False, True):

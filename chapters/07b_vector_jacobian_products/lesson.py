@@ -532,8 +532,9 @@ print("same tensor:", Double.apply(h) is h, " its node:", h.grad_fn.name())
 # The decorator doesn't catch every case: `autograd.grad` runs only the nodes that lead to `x`, so it goes around the node that raises, and
 # returns 12.
 #
-# ### Myth · `.grad` is itself a `Variable`
-# That was true when there were two classes, but today `.grad` is `None` or a tensor, usually without a history.
+# ### When does `.grad` have a history?
+# [Chapter 06](06_computation_graph.ipynb) showed that `.grad` is a plain tensor, whose history needs `create_graph=True`. Even then it has one
+# only if the derivative depends on the leaf:
 
 # %% tags=["proof-grad-of-grad"]
 for function, create_graph in ((torch.square, False), (torch.square, True), (torch.neg, True)):

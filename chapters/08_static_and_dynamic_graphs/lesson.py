@@ -368,8 +368,8 @@ print("meta:", (meta @ meta).shape, "|", check.error((meta @ meta).sum().item))
 # %% [markdown]
 # Forward and backward pass are one graph. AOTAutograd splits such a joint graph in two and decides which results the forward graph
 # saves; PyTorch 2.13 saves the `tanh` here, as your graph reuses `%3`. The last line shows how a compiler traces a large
-# model without computing it: Dynamo runs **fake tensors**, which are meta tensors that claim to be on a real device. They know
-# shape, dtype and strides but hold no values, so `item()` has nothing to return.
+# model without computing it: Dynamo runs **fake tensors** ([chapter 02b](02b_dtypes_and_dispatch.ipynb)), which hold no values, so `item()` has
+# nothing to return.
 #
 # The first call compiles, which takes seconds to minutes. If a model repeats a block, compile the block instead of the model:
 # `for block in model.blocks: block.compile()`. [Chapter 08b](08b_a_compiler.ipynb) measures this *regional compilation*, and the CUDA

@@ -355,9 +355,9 @@ print(check.error(layer.load_state_dict, {"weight": torch.ones(1, 2)}, strict=Fa
 # - *Proof:* `proof-state-dict-shares`.
 #
 # ### Loading without allocating twice: the meta device
-# The constructor allocates and initializes every weight, only to have the checkpoint overwrite it. On the **meta device**, tensors have
-# a shape and a dtype but no memory, so a model of any size is built at once. With `assign=True`, `load_state_dict` then makes the
-# checkpoint's tensors the model's parameters instead of copying them.
+# The constructor fills every weight, only to have the checkpoint overwrite it. On the **meta device** tensors have no memory, and with
+# `assign=True` the checkpoint's tensors become the parameters ([chapter 20](20_saving_and_loading.ipynb) has the details). What does a
+# module lose on the way?
 
 # %% tags=["proof-meta-device"]
 with torch.device("meta"):

@@ -479,9 +479,8 @@ for name, case in (cases | {"too large": 4, "negative": -1, "a float": 1.0}).ite
 # - *Thirty seconds:* An assertion in a kernel failed, most often because an index is out of range: in an embedding, in `gather`,
 #   or as a class index in the loss. I run the same batch on the CPU, where the call itself raises an error and the traceback
 #   points to the line.
-# - *Longer:* Kernels run asynchronously ([chapter 05](05_devices.ipynb)), so the error is reported by a later call, and the
-#   traceback points there. With `CUDA_LAUNCH_BLOCKING=1` each call waits for its kernel. After the error, this process can no
-#   longer use the GPU, so restart it.
+# - *Longer:* On the GPU a later call reports the error. [Chapter 05](05_devices.ipynb) explains why, what `CUDA_LAUNCH_BLOCKING=1` does,
+#   and why the process has to be restarted.
 # - *They ask next:* What do you check first? I compare the smallest and the largest index with the number of rows. Typical causes
 #   are tokens that were added to the tokenizer but not to the table, labels that count from 1, and padding of −1.
 # - *The trap:* Taking −1 for the last row, as in indexing, when a lookup refuses it.

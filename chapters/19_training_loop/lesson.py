@@ -420,9 +420,8 @@ for name, total in sums.items():
 print(f"7 billion parameters, 10,000 tokens/s on a GPU with 989 TFLOP/s: MFU {6 * 7e9 * 10_000 / 989e12:.0%}")
 
 # %% [markdown]
-# Training needs about 6 FLOP per parameter and token: 2 in the forward pass, a multiplication and an addition, and 4 in the backward pass,
-# which computes the gradients of inputs and of weights. **Model FLOP utilization** (MFU) is that number per second, divided by the peak of
-# the hardware.
+# Training needs about 6 FLOP per parameter and token, as [chapter 22b](22b_memory.ipynb) counts. **Model FLOP utilization** (MFU) is that number
+# per second, divided by the peak of the hardware.
 #
 # ## Overfitting, on purpose
 # Take only 200 training images, 40 of which have a wrong label. Will the network ignore the wrong labels, or memorize them?

@@ -416,8 +416,7 @@ for width, length in ((64, 64), (128, 64), (256, 32)):
 # - *Longer:* Attention's scores add 12 · layers · width · length per token, which equals the work of the weights at a length of 6 times the width.
 #   Embeddings are looked up, not multiplied.
 # - *They ask next:* How many does it take with checkpoints? It takes at most 8ND, and fewer with early stop. Inference takes 2ND.
-# - *They ask next:* What is MFU? *Model FLOPs utilization* is 6ND per second divided by the GPU's peak, and recomputation doesn't
-#   count.
+# - *They ask next:* What is MFU? It is 6ND per second divided by the GPU's peak ([chapter 19](19_training_loop.ipynb)).
 # - *The trap:* Dividing by the peak of another precision, or by the one with sparsity.
 # - *Proof:* `proof-6ND`, `proof-accumulate`.
 #

@@ -595,36 +595,3 @@ nats = losses(models["+ GQA"][0], 48, 200)
 for name, count in (("characters", nats.size), ("pairs", nats.size / 2)):
     perplexity = float(f"{math.exp(nats.sum() / count):.0e}")
     print(f"{name:10} perplexity about {perplexity:.0f}, bits per character {nats.mean() / math.log(2):.1f}")
-
-# %% [markdown]
-# ### The DPO loss
-# After pretraining, a model is fine-tuned on good answers and then *aligned* with human preferences. RLHF trains a reward model
-# for that and optimizes its reward. DPO (direct preference optimization) skips the reward model and trains on pairs of answers,
-# of which one is preferred. Its **implicit reward** of an answer is β times the difference between the policy's log-probability
-# and that of a frozen *reference*, and the loss is −log σ(reward of the chosen − reward of the rejected). [Chapter
-# 24d](24d_from_sft_to_grpo.ipynb) goes the whole way, from demonstrations to GRPO.
-
-
-# %% tags=["proof-DPO"]
-def dpo_loss(policy, reference, beta=0.1):  # log-probabilities of the chosen and the rejected answer
-    chosen, rejected = beta * (policy - reference)
-    return -torch.nn.functional.logsigmoid(chosen - rejected)
-
-
-reference = torch.tensor([-12.0, -10.0])
-for moved in ([0.0, 0.0], [5.0, -5.0], [-5.0, -15.0], [5.0, 5.0]):
-    policy = (reference + torch.tensor(moved)).requires_grad_()
-    loss = dpo_loss(policy, reference)
-    print(f"moved by {moved!s:13} loss {loss:.3f}, gradient {torch.autograd.grad(loss, policy)[0].numpy().round(3)}")
-
-# %% [markdown]
-# **Interview · What is DPO's loss if the policy is the reference?**
-#
-# - *Thirty seconds:* It is ln 2 = 0.693, because both implicit rewards are 0 and σ(0) is one half. Training starts at this
-#   point, where the gradient isn't 0.
-# - *Longer:* β controls how strongly the policy is held near the reference. Adding the same amount to both log-probabilities
-#   doesn't change the loss.
-# - *They ask next:* Does the probability of the chosen answer have to rise? No, only its lead over the rejected one does. In the
-#   third line both fall, and the loss equals that of the second.
-# - *The trap:* Letting gradients flow into the reference, or leaving its dropout on.
-# - *Proof:* `proof-DPO`.

@@ -568,3 +568,33 @@ for name, each in kinds.items():
 # - *The trap:* Confusing two policies: the ratio compares with the one that sampled, whereas the penalty compares with the frozen
 #   reference.
 # - *Proof:* `proof-penalty`.
+
+# %% [markdown]
+# ### The DPO loss of a pair
+# The loss sees a pair only through the difference of two implicit rewards. Here the policy moves the log-probabilities of the chosen and of
+# the rejected reply by the amounts that are printed:
+
+
+# %% tags=["proof-DPO"]
+def dpo_loss(policy, reference, beta=0.1):  # log-probabilities of the chosen and the rejected reply
+    chosen, rejected = beta * (policy - reference)
+    return -F.logsigmoid(chosen - rejected)
+
+
+reference = torch.tensor([-12.0, -10.0])
+for moved in ([0.0, 0.0], [5.0, -5.0], [-5.0, -15.0], [5.0, 5.0]):
+    policy = (reference + torch.tensor(moved)).requires_grad_()
+    loss = dpo_loss(policy, reference)
+    print(f"moved by {moved!s:13} loss {loss:.3f}, gradient {torch.autograd.grad(loss, policy)[0].numpy().round(3)}")
+
+# %% [markdown]
+# **Interview · What is DPO's loss if the policy is the reference?**
+#
+# - *Thirty seconds:* It is ln 2 = 0.693, because both implicit rewards are 0 and σ(0) is one half. Training starts at this
+#   point, where the gradient isn't 0.
+# - *Longer:* β controls how strongly the policy is held near the reference. Adding the same amount to both log-probabilities
+#   doesn't change the loss.
+# - *They ask next:* Does the probability of the chosen reply have to rise? No, only its lead over the rejected one does. In the
+#   third line both fall, and the loss equals that of the second.
+# - *The trap:* Letting gradients flow into the reference, or leaving its dropout on.
+# - *Proof:* `proof-DPO`.

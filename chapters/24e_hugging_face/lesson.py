@@ -130,7 +130,7 @@ print("6. training was", built.training, "and is", built.eval().training)  # 6. 
 
 # %% [markdown]
 # Step 2 saves memory and time, because a model of 8 billion parameters would otherwise be filled with 32 GB of random numbers that the file
-# then replaces. With `assign=True`, the loaded tensors themselves become the parameters instead of being copied into them. Step 4 depends
+# then replaces ([chapter 20](20_saving_and_loading.ipynb) explains the meta device and `assign=True`). Step 4 depends
 # on the version: transformers 4 converts to float32 unless you pass `dtype="auto"`, so a bfloat16 file takes twice its size in memory,
 # whereas version 5 takes the dtype that `config.json` names, or else that of the file.
 #

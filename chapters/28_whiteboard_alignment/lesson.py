@@ -561,8 +561,8 @@ print(f"70B on 15T tokens, 8,192 GPUs of 989 TFLOP/s, 23 days: MFU {reached / 98
 #
 # **Interview · What is MFU, and why is 40 % good?**
 #
-# - *Thirty seconds:* Model FLOPs utilization is 6ND, plus attention's FLOPs, divided by what all GPUs could have done at their peak in
-#   the same time. Reaching 40 % is good, since memory-bound operations, communication and pipeline bubbles take the rest.
+# - *Thirty seconds:* It is the share of the GPUs' peak that the model's own FLOPs take, 6ND and attention's ([chapter 19](19_training_loop.ipynb)). Reaching 40 % is
+#   good, since memory-bound operations, communication and pipeline bubbles take the rest.
 # - *They ask next:* How does HFU, hardware FLOPs utilization, differ? It also counts recomputed FLOPs, so it hides that checkpointing
 #   makes a step longer and lowers MFU.
 # - *The trap:* Dividing by a data sheet's peak with sparsity, which is twice that of dense matrix multiplications.
