@@ -397,7 +397,8 @@ out, inside, rows, columns = (int(size) for size in generator.permutation([2, 3,
 slope = float(generator.integers(1, 9)) / 10
 names = ("linear", "conv1d", "conv2d", "sigmoid", "tanh", "relu", "leaky_relu")
 weight, kernel = mytorch.zeros(out, inside), mytorch.zeros(out, inside, rows, columns)
-shapes = [weight, kernel[..., 0], kernel, mytorch.zeros(out, inside, 2, rows, columns)]
+single = mytorch.zeros(1, inside)
+shapes = [weight, kernel[..., 0], kernel, mytorch.zeros(out, inside, 2, rows, columns), single]
 leaky = [init.calculate_gain("leaky_relu", *given) for given in ((), (0,), (slope,), (-slope,))]
 drawn = {}
 for name, arguments in {
@@ -409,7 +410,7 @@ for name, arguments in {
     mytorch.manual_seed(check.seed())
     drawn[f"{name} {arguments}"] = getattr(init, name)(mytorch.zeros(out, inside), **arguments)
 stds = {
-    f"std of {mode} {name}": [init.kaiming_std(each, slope, mode, name) for each in (weight, kernel)]
+    f"std of {mode} {name}": [check.intact(init.kaiming_std, each, slope, mode, name) for each in (weight, kernel, single)]
     for mode in ("fan_in", "fan_out")
     for name in ("relu", "leaky_relu", "tanh")
 }
@@ -422,11 +423,13 @@ problems = {
 check.show(
     {
         "shapes": [each.shape for each in shapes],
-        "fans": [init._calculate_fan_in_and_fan_out(each) for each in shapes],
+        "fans": [check.intact(init._calculate_fan_in_and_fan_out, each) for each in shapes],
         "gains": {name: float(init.calculate_gain(name)) for name in names},
         f"gains of slopes None, 0, {slope} and {-slope}": leaky,
         "the squares of the slopes in them": [abs(round(2 / gain**2 - 1, 6)) for gain in leaky],
-        "Xavier's std": [init.xavier_std(each, gain) for each, gain in ((weight, 1.0), (kernel, 5 / 3))],
+        "Xavier's std": [
+            check.intact(init.xavier_std, each, gain) for each, gain in ((weight, 1.0), (kernel, 5 / 3), (single, 2.0))
+        ],
     }
     | stds
     | drawn
@@ -1767,6 +1770,7 @@ numbers[0][0], numbers[1][1], numbers[2][2] = -9.0, 8.0, -7.0
 leaves = [leaf_with(each) for each in (numbers[0], None, numbers[1])]
 memory = leaves[0].grad.data_ptr()
 found, of_none = mytorch.nn.utils.gradients_of(iter(leaves)), mytorch.nn.utils.gradients_of(leaves[1])
+own = [each is leaf.grad for each, leaf in zip(found, leaves[::2], strict=False)]
 mytorch.nn.utils.clip_grad_value_(iter(leaves), limit)
 alone = leaf_with(numbers[2])
 mytorch.nn.utils.clip_grad_value_(alone, limit)
@@ -1783,10 +1787,11 @@ check.show(
         "gelu, another": both(lambda x: F.gelu(x, approximate="sigmoid")),
         "silu": both(lambda x: F.silu(x)),
         "far from 0, in float32": [both(lambda x: F.silu(x), far), both(lambda x: F.gelu(x), far)],
-        "of a number, and of none": [F.silu(far[1]), F.gelu(far[:0]), F.gelu(far[:1], approximate="tanh")],
+        "of a number, of none, and of one": [F.silu(far[1]), F.gelu(far[:0]), F.gelu(far[:1], "tanh"), F.silu(far[:1])],
         "gradients": numbers,
         "limit": limit,
         "how many of these leaves have gradients, and of the second alone": [len(found), len(of_none)],
+        "the list holds the gradients themselves": own,
         "clipped": [each.grad for each in leaves],
         "in place": leaves[0].grad.data_ptr() == memory,
         "one tensor": alone.grad,
