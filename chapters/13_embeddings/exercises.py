@@ -313,6 +313,13 @@ for padding_idx in (None, 1, -1):
 for kind in ("float32", "float64"):
     g = mytorch.from_numpy(rng.integers(1, 9, (3, width)).astype(kind))
     values[f"of {kind}"] = mytorch.nn.embedding.embedding_backward(g, mytorch.tensor([1, 0, 1]), rows, None)
+back, one_row = mytorch.nn.embedding.without_padding, mytorch.ones(1, 1, width)
+of_rows = mytorch.from_numpy(rng.normal(size=(rows, width)).astype("float32"))
+for name, ids in cases.items():
+    found = check.intact(back, of_rows, mytorch.from_numpy(ids), rows, padding - rows)
+    values[f"without_padding, {name}, padding_idx {padding - rows}"] = found
+of_one = mytorch.nn.embedding.embedding_backward(one_row, mytorch.tensor([[0]]), 1, None)
+values["a table of one row, and back"] = of_one, back(of_one, mytorch.tensor([[0]]), 1, None)
 large = mytorch.zeros(200_000, 2, requires_grad=True)
 many = mytorch.from_numpy(rng.integers(0, 200_000, 300))
 tracemalloc.start()
@@ -494,7 +501,7 @@ def without_padding(g, indices, rows, padding_idx):
 
 # %% check="embedding_layer" raises="AssertionError"
 rng = check.rng()
-rows, width = int(rng.integers(3, 6)), int(rng.integers(2, 4))
+rows, width = int(rng.integers(4, 7)), int(rng.integers(2, 4))
 Embedding = mytorch.nn.Embedding
 values, padding_row = {"rows": rows, "width": width}, int(rng.integers(1, rows))
 
@@ -529,6 +536,13 @@ open_ = Embedding.from_pretrained(table, freeze=False)
 values |= {"frozen": describe(frozen), "not frozen": describe(open_), "drawn after that": mytorch.rand(2)}
 table[0, 0] = 100.0
 values["after a write into the tensor"] = frozen(mytorch.tensor(0))
+values |= {
+    "one row of one element": describe(Embedding(1, 1)),
+    "another table": describe(Embedding.from_pretrained(2 * table, padding_idx=-rows)),
+    "the table of a layer, one row of it": [
+        describe(Embedding.from_pretrained(each)) for each in (open_.weight, table[:1])
+    ],
+}
 values["parameters"] = [name for name, _ in frozen.named_parameters()]
 
 
@@ -702,6 +716,7 @@ values = {
     "other words": others,
     "the vectors of their nearest": table[nearest(table, torch.tensor(others), 2)],
     "one word": nearest(table, words[:1], 1),
+    "another word, and another table": [nearest(table, words[1:2], 1), nearest(table.flip(0), words[:1], 1)],
     "the table is unchanged": torch.equal(table, before),
 }
 opposite = torch.tensor([[0.0, 0.0], [1.0, 0.0], [-3.0, 0.0], [0.0, 0.0], [-1.0, -0.5]])
@@ -894,6 +909,8 @@ check.show(
         "bias": model.out.bias,
         "replaced": [name for name, each in model.named_parameters() if each is not parameters[name]],
         "are trained": [name for name, each in model.named_parameters() if each.requires_grad],
+        "two tables are equal": torch.equal(model.kinds.weight[1:], model.places.weight[1:]),
+        "in training mode, gradients are recorded": [nn.Linear(2, 1).apply(init_weights).training, torch.is_grad_enabled()],
     },
     text="A model after `apply(init_weights)`. The change of the score is multiplied by 10,000.",
 )
