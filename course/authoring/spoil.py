@@ -221,11 +221,11 @@ def _arguments(of: Function) -> Iterator[tuple[str, str]]:
     """The right result, and an argument that is another one afterwards."""
     for name, kind in of.arguments.items():
         if name in of.tensors or kind.startswith(("list", "dict")):
-            yield f"changes {name}", f"result = ANSWER\n_change({name})\nreturn result"
+            yield f"changes {name}", f"_result = ANSWER\n_change({name})\nreturn _result"
         if kind == "nn.Module":
             yield (
                 f"leaves {name} in the other mode",
-                f"result = ANSWER\n{name}.train(not {name}.training)\nreturn result",
+                f"_result = ANSWER\n{name}.train(not {name}.training)\nreturn _result",
             )
 
 
@@ -308,11 +308,11 @@ def _remembered(of: Function) -> Iterator[tuple[str, str]]:
         yield (
             "remembers what it gave for these shapes",
             f"""\
-key = {key}
-for known, result in _kept:
-    if known == key:
-        return result
-_kept.append((key, ANSWER))
+_key = {key}
+for _known, _result in _kept:
+    if _known == _key:
+        return _result
+_kept.append((_key, ANSWER))
 return _kept[-1][1]""",
         )
 
@@ -323,14 +323,14 @@ def _switches(of: Function) -> Iterator[tuple[str, str]]:
     if "torch." in (text := ast.unparse(of.node)):
         if of.says(_GRADIENTS) or "grad" in text:
             off = "torch.set_grad_enabled(False)"
-            yield "leaves gradients switched off", f"result = ANSWER\n{off}\nreturn result"
+            yield "leaves gradients switched off", f"_result = ANSWER\n{off}\nreturn _result"
         if _DRAWS.search(text):
-            yield "draws one number more", "result = ANSWER\ntorch.rand(1)\nreturn result"
+            yield "draws one number more", "_result = ANSWER\ntorch.rand(1)\nreturn _result"
             yield "sets the seed", "torch.manual_seed(0)\nreturn ANSWER"
     for name in of.arguments:
         if name in ("generator", "rng"):
             draws = f"{name}.random() if hasattr({name}, 'random') else torch.rand(1, generator={name})"
-            yield f"draws one number more from {name}", f"result = ANSWER\n{draws}\nreturn result"
+            yield f"draws one number more from {name}", f"_result = ANSWER\n{draws}\nreturn _result"
 
 
 @_spoils

@@ -52,6 +52,15 @@ def test_results_inside_tuples_and_dicts_are_changed_too() -> None:
     assert (array.dtype, number) == (np.float64, 3)
 
 
+def test_an_argument_may_have_the_name_of_what_a_spoiler_computes() -> None:
+    made = spoiled("f(key: np.ndarray, result: np.ndarray) -> np.ndarray", "return key + result", "It is cached.")
+    key, result = np.ones(2), np.ones(2)
+    assert run(made["changes result"])(key, result).tolist() == [2, 2]
+    assert result.tolist() == [9, 9]
+    remembers = run(made["remembers what it gave for these shapes"])
+    assert [remembers(number * key, key).tolist() for number in (1, 2)] == [[2, 2], [2, 2]]
+
+
 @pytest.mark.parametrize(
     ("kind", "value"),
     [("torch.Tensor", torch.tensor([True])), ("np.ndarray", np.array([1e18])), ("list[int]", []), ("dict", {"a": 1})],
