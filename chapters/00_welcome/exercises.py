@@ -130,10 +130,14 @@ generator = check.rng()
 a, b = (torch.tensor(generator.normal(size=(2, 3)).astype(np.float32)) for _ in range(2))
 a.requires_grad_()
 b.requires_grad_()
-distance = squared_distance(a, b)
+distance = check.intact(squared_distance, a, b)
 distance.backward()
 gradients = {"its gradient at a": a.grad, "its gradient at b": b.grad}
-check.show({"a": a.detach(), "b": b.detach(), "squared distance": distance, **gradients}, rtol=1e-4)
+small = {
+    "of single elements": squared_distance(a.detach()[:1, :1], b.detach()[:1, :1]),
+    "of 0-d tensors": squared_distance(a.detach()[1, 2], b.detach()[1, 2]),
+}
+check.show({"a": a.detach(), "b": b.detach(), "squared distance": distance, **gradients, **small}, rtol=1e-4)
 
 # %% [markdown] hint="welcome_squared_distance"
 # Tensors are added, subtracted and raised to a power element by element, with Python's operators `+`, `-` and `**`.
@@ -390,6 +394,7 @@ check.show(
         "notes before each run": lengths,
         "notes afterwards": len(notes),
         "from a root on": newton(lambda x: x * x + Number(-4.0), 2.0, 3),
+        "a single step": newton(lambda x: x * x + Number(-number), 3.0, 1),
     },
     rtol=1e-9,
     text="The steps from 3 to the cube root of the number, and how many notes the list contained.",
@@ -487,7 +492,8 @@ while y < 200:
     rounds += 1
 shared = (x * x).exp()
 results = {"loop": y, "shared": shared * shared + shared, "a constant's side": torch.tensor(3.0) * 2 - x.sin()}
-counts = {name: sorted(operations(result).items()) for name, result in results.items()}
+results["one element"] = x.reshape(1).exp()
+counts = {name: sorted(check.intact(operations, result).items()) for name, result in results.items()}
 check.show({"start": start, "factor": factor, **counts}, text="Names and counts of the operations, sorted by name.")
 
 # %% [markdown] hint="welcome_read_the_record"
@@ -592,6 +598,7 @@ y = standardize(x)
 (y**3).sum().backward()
 shown = {"x": values, "standardized": y, "gradients": x.grad, "sum": round(x.grad.sum().item(), 6) + 0.0}
 shown["gradients times x, summed"] = round((x.grad * x).sum().item(), 6) + 0.0
+shown["three other values, standardized"] = standardize(torch.tensor(values[:3] ** 2))
 check.show(
     shown,
     rtol=1e-6,

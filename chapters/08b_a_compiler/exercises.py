@@ -179,6 +179,7 @@ programs |= {
     "many at once": wide,
     "a tangle": tangle,
     "all kept": lambda x: (x * k, x + k),
+    "one step": lambda x: x * k,
 }
 check.show(
     {"factor and length": (k, length), **{name: planned(function) for name, function in programs.items()}},
@@ -348,7 +349,7 @@ def kernel_of(function, size, dtype=np.float32, kept=None):
     before, outputs = [each.copy() for each in arrays], [np.full(size, -1, dtype) for _ in kept]
     watched = Watched(dtype)
     space = {"np": watched, "inf": np.inf, "nan": np.nan}
-    problem = check.error(lambda: exec(compiler.source(traced.steps, kept), space))
+    problem = check.error(lambda: exec(check.intact(compiler.source, traced.steps, kept), space))
     problem = problem or check.error(lambda: space["kernel"](*outputs, *arrays))
     if problem is not None:
         return type(problem).__name__
@@ -379,6 +380,7 @@ check.show(
         "a number in front": kernel_of(lambda x, y: (k - x) * y, 9),
         "seven digits of a number": kernel_of(lambda x, y: (x * (k + 2.0**-20) - x * k) * 2.0**20 + y, 9, np.float64),
         "one operand, twice": kernel_of(lambda x, y: x * x + x, 9),
+        "one step": kernel_of(lambda x, y: x * y, 9),
         "one input unused": kernel_of(lambda x, y: y * k + 1, 9),
     },
     rtol=1e-5,
@@ -972,6 +974,8 @@ if problem is None:
     shown["another dtype"] = attempt(call, first.astype(np.float64))
     wider = replayed(lambda source, target: lambda: np.multiply(source, k, out=target), example.astype(np.float64))
     shown["float32 for a recording in float64"] = attempt(wider, first)
+    single = replayed(lambda source, target: lambda: np.multiply(source, k, out=target), example[:1, :1])
+    shown["a single element"] = attempt(single, first[:1, :1])
     shown["integers"] = attempt(call, np.ones((rows, columns), np.int32))
     shown["after the errors"] = attempt(call, first)
     changed = attempt(call, second)
