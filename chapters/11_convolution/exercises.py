@@ -658,7 +658,7 @@ def summed(grad):
 def look(call, images, weight, options):
     """A result and the gradients of both inputs."""
     x, w = (mytorch.tensor(each, requires_grad=True) for each in (images, weight))
-    y = call(x, w, **options)
+    y = check.intact(call, x, w, **options)
     (y * y).sum().backward()
     return tuple(y.shape), y[-1, :4:3], summed(w.grad), summed(x.grad)
 
@@ -906,6 +906,7 @@ networks = {
     "one layer": ([(3, 2, 0, 1)], 8),
     "LeNet": ([(5, 1, 0, 1), (2, 2, 0, 1), (5, 1, 0, 1), (2, 2, 0, 1)], 32),
     "padded": ([(3, 1, 1, 1)] * 3, whole(rng, 7, 9)),
+    "padded, a single row": ([(3, 1, 1, 1)] * 2, 1),
     "dilated": ([(3, 1, 1, 1), (3, 1, 2, 2), (3, 1, 4, 4)], whole(rng, 12, 15)),
     "one layer with gaps": ([(3, 1, 1, 2)], whole(rng, 7, 9)),
     "gaps, then a stride": ([(3, 1, 2, 3), (2, 2, 0, 1)], whole(rng, 10, 13)),
@@ -1428,7 +1429,7 @@ def array(*size):
 def both(function, *tensors, **options):
     """A result and the gradients of the tensors, or the error."""
     leaves, made = [each.clone().requires_grad_() for each in tensors], []
-    problem = check.error(lambda: made.append(function(*leaves, **options)))
+    problem = check.error(lambda: made.append(check.intact(function, *leaves, **options)))
     if problem is not None:
         return problem
     weights = mytorch.arange(made[0].numel()).reshape(made[0].shape)
@@ -1478,13 +1479,20 @@ cases = {
     "mean, padding": both(functional.avg_pool2d, images, kernel_size=(2, 3), stride=stride, padding=1),
     "bounds": [
         mytorch.nn.pooling.bounds(size, count)
-        for size, count in ((high, 2), (wide, 3), (3, 3), (2, 5), (7, 1), (30, 22))
+        for size, count in ((high, 2), (wide, 3), (3, 3), (2, 5), (7, 1), (1, 3), (30, 22))
     ],
     "adaptive": both(functional.adaptive_avg_pool2d, images, output_size=(2, 3)),
+    "mean of one image": both(functional.avg_pool2d, images[0], kernel_size=2),
     "mean of a batch of one": both(functional.avg_pool2d, images[:1], kernel_size=(2, 3)),
     "adaptive, a batch of one": both(functional.adaptive_avg_pool2d, images[:1], output_size=(3, 1)),
     "adaptive, one image": both(functional.adaptive_avg_pool2d, images[0], output_size=(2, 3)),
     "adaptive, one number": both(functional.adaptive_avg_pool2d, images[0], output_size=1),
+    "transposed images": [
+        both(lambda x, w: functional.conv_transpose2d(x.mT, w.mT, groups=2), small, weight),
+        both(lambda x: functional.max_pool2d(x.mT, 2), images),
+        both(lambda x: functional.avg_pool2d(x.mT, 2), images),
+        both(lambda x: functional.adaptive_avg_pool2d(x.mT, 2), images),
+    ],
     "adaptive, more than there are": both(functional.adaptive_avg_pool2d, ties, output_size=5),
 }
 check.show(cases, rtol=1e-4, atol=1e-5, text="Results of the four layers, and the gradients of what they were given.")
