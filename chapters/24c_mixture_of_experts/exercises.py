@@ -278,9 +278,9 @@ for k in (1, 3, 4):
     table = np.stack([generator.permutation(E - 1) for _ in range(N)])[:, :k]  # the last expert has no token
     chosen, weights = torch.tensor(np.ascontiguousarray(table.T)).T, torch.tensor(generator.normal(size=(E, 2, width)))
     gates = torch.tensor(generator.random((N, k))).requires_grad_()
-    rows, counts, order = dispatch(tokens, chosen, E)
+    rows, counts, order = check.intact(dispatch, tokens, chosen, E)
     done = torch.cat([part @ w.T for part, w in zip(rows.split(counts.tolist()), weights, strict=True)])
-    out = combine(done, order, gates)
+    out = check.intact(combine, done, order, gates)
     (out * torch.arange(1, 3)).sum().backward()
     shown[f"k = {k}"] = {"chosen": chosen, "rows": rows, "counts": counts, "order": order, "output": out}
     shown[f"k = {k}, gradients"] = [tokens.grad, gates.grad]
@@ -291,6 +291,7 @@ shown["no tokens"] = [
     tuple(order.shape),
     tuple(combine(rows, order, torch.ones(0, 2)).shape),
 ]
+shown["one expert"] = dispatch(torch.tensor(generator.normal(size=(2, 4))), torch.zeros(2, 1, dtype=torch.int64), 1)
 alone = torch.tensor(generator.normal(size=(3, 5)).astype("float32"))
 shown["combine alone"] = combine(alone, torch.tensor([2, 0, 1]), torch.tensor([[0.5, 0.25, 2.0]]))
 half = torch.tensor(generator.integers(-8, 9, (6, 2))).to(torch.bfloat16)
@@ -429,6 +430,7 @@ for N, E, k in ((9, 5, 2), (8, 4, 3), (6, 3, 1)):
 rank = torch.tensor([[0, 1], [1, 0], [0, 1]])
 shown["two experts, one seat"] = seats(rank, torch.tensor([True] * 3), 2, 1)
 shown["one token, two seats"] = seats(rank[:1], torch.tensor([True]), 2, 2)
+shown["one expert"] = seats(rank[:, :1] * 0, torch.tensor([True, False, True]), 1, 2)
 shown["capacity 0"] = seats(rank, torch.tensor([True] * 3), 2, 0)
 check.show(shown, text="The seat of each assignment; -1 where it has none.")
 
@@ -663,6 +665,8 @@ for once in (False, True):
     shown[f"microseconds, {once = }"] = 1e6 * float(slowest(matrix, 4e8))
 shown["k = 1"] = traffic(chosen[:, :1], home, owner, ranks, size)
 shown["one rank"] = traffic(chosen, home * 0, owner * 0, 1, size)
+shown["seconds, one rank"] = float(slowest(shown["one rank"], 4e8))
+shown["vectors of 1 byte"] = traffic(chosen, home, owner, ranks, 1)
 shown["vectors of 4 GB and 6 bytes"] = traffic(chosen, home, owner, ranks, 2**32 + 6)
 shown["no tokens"] = traffic(chosen[:0], home[:0], owner, ranks, size, True)
 shown["seconds, one receives much"] = float(slowest(torch.tensor([[0, 30, 5], [0, 0, 2], [7, 41, 0]]), 10.0))
