@@ -7,11 +7,14 @@ import yaml
 from course.authoring.source import Source, SourceError
 
 EQUIVALENTS = "equivalent.yml"
+Equivalent = tuple[str, str, str]
+"""The exercise, the lines, and what takes their place."""
+
 _KEYS = {"was", "becomes", "because"}
 
 
-def read_equivalents(path: Path, source: Source) -> set[tuple[str, str, str]]:
-    """The exercise, the lines and what takes their place, of each recorded mutant; none if there is no such file.
+def read_equivalents(path: Path, source: Source) -> set[Equivalent]:
+    """The recorded mutants; none if there is no such file.
 
     Raises:
         SourceError: an entry is incomplete, or names no exercise of the chapter.
@@ -19,7 +22,7 @@ def read_equivalents(path: Path, source: Source) -> set[tuple[str, str, str]]:
     if not path.exists():
         return set()
     names = {exercise.name for exercise in source.exercises}
-    found: set[tuple[str, str, str]] = set()
+    found: set[Equivalent] = set()
     for exercise, entries in yaml.safe_load(path.read_text(encoding="utf-8")).items():
         if exercise not in names:
             raise SourceError(f"{path}: the chapter has no exercise {exercise!r}")

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course.authoring.corpus import FILE, Answer, read_answers
-from course.authoring.equivalents import EQUIVALENTS, read_equivalents
+from course.authoring.equivalents import EQUIVALENTS, Equivalent, read_equivalents
 from course.authoring.mutate import Mutant, mutants
-from course.authoring.source import Exercise, SourceError, read_exercises
+from course.authoring.source import Exercise, Source, SourceError, read_exercises
 from course.authoring.spoil import spoilers
 from course.chapters import PATTERN, key
 from course.files import Course
@@ -72,11 +72,15 @@ class Misjudged:
 
 @dataclass(frozen=True)
 class Found:
-    """How many answers or mutants of a chapter were tried, and those that have to be dealt with."""
+    """How many answers or mutants of a chapter were tried, and those that have to be dealt with.
+
+    Mutants that are recorded as equivalent aren't counted. `stale` are the records that have to go.
+    """
 
     name: str
     total: int
     found: Sequence[object]
+    stale: Sequence[object] = ()
 
 
 def misjudged(course: Course, names: Iterable[str], seed: int, jobs: int = 1) -> Iterator[Found]:
@@ -117,13 +121,30 @@ def _is_judged(answer: Answer, item: Item) -> bool:
 
 @dataclass(frozen=True)
 class Survivor:
-    """A mutant of a reference answer that has full points, and is not recorded as equivalent."""
+    """A mutant of a reference answer that has full points."""
 
     exercise: str
     mutant: Mutant
 
+    @property
+    def record(self) -> Equivalent:
+        """What `equivalent.yml` says of it, if it is recorded."""
+        return self.exercise, self.mutant.was, self.mutant.becomes
+
     def __str__(self) -> str:
         return f"{self.exercise}\n{self.mutant}"
+
+
+@dataclass(frozen=True)
+class Stale:
+    """A record in `equivalent.yml` of a mutant that is made no more, or that loses points."""
+
+    record: Equivalent
+    why: str
+
+    def __str__(self) -> str:
+        exercise, was, becomes = self.record
+        return f"{exercise}: recorded as equivalent, but {self.why}\n{Mutant('', was, becomes)}"
 
 
 def changed(exercise: Exercise) -> Iterator[Mutant]:
@@ -138,6 +159,18 @@ def spoiled(exercise: Exercise) -> Iterator[Mutant]:
     return spoilers(exercise.solution.text, exercise.task.text)
 
 
+def unmade(source: Source, known: set[Equivalent]) -> list[Stale]:
+    """The records for which the reference has neither a mutant nor a spoiler."""
+    recorded = {record[0] for record in known}
+    made = {
+        Survivor(exercise.name, mutant).record
+        for exercise in source.exercises
+        if exercise.name in recorded
+        for mutant in (*changed(exercise), *spoiled(exercise))
+    }
+    return [Stale(record, "no mutant is made of this") for record in sorted(known - made)]
+
+
 def survivors(
     course: Course,
     names: Iterable[str],
@@ -147,6 +180,8 @@ def survivors(
 ) -> Iterator[Found]:
     """Grade wrong answers that are `made` from the reference of these exercises, chapter by chapter.
 
+    Those that are recorded as equivalent are graded as well, because a record is stale once a check refuses them.
+
     Raises:
         SourceError: a source breaks a rule, or nothing has such a name.
         ReferenceFailedError: a cell of a reference raised.
@@ -154,17 +189,25 @@ def survivors(
     """
     for path, exercises in chosen(course, names).items():
         source = read_exercises(path)
-        known = read_equivalents(path.parent / EQUIVALENTS, source)
+        known = {each for each in read_equivalents(path.parent / EQUIVALENTS, source) if each[0] in exercises}
         tasks = [
-            (exercise.name, mutant)
+            Survivor(exercise.name, mutant)
             for exercise in source.exercises
             if exercise.name in exercises and exercise.kind.is_code
             for mutant in made(exercise)
-            if (exercise.name, mutant.was, mutant.becomes) not in known
         ]
-        if not tasks:
+        stale = unmade(source, known)
+        if not tasks and not stale:
             continue
         with tried(source, course, seed, _HASTY, jobs) as trial:
-            items = trial.score([(name, mutant.text) for name, mutant in tasks], by_part=False)
-        alive = [Survivor(*task) for task, item in zip(tasks, items, strict=True) if item.points == item.max_points]
-        yield Found(source.chapter, len(tasks), alive)
+            items = trial.score([(task.exercise, task.mutant.text) for task in tasks], by_part=False)
+        graded = list(zip(tasks, items, strict=True))
+        alive = [task for task, item in graded if item.points == item.max_points]
+        slow = {task.record for task, item in graded if item.status == "timeout"}
+        refused = known & {task.record for task in tasks} - {task.record for task in alive} - slow
+        yield Found(
+            source.chapter,
+            sum(task.record not in known for task in tasks),
+            [task for task in alive if task.record not in known],
+            [*stale, *(Stale(record, "its check refuses this") for record in sorted(refused))],
+        )

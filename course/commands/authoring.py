@@ -131,7 +131,7 @@ def answers(course: Course, names: tuple[str, ...], seed: int | None, jobs: int)
 )
 @click.pass_obj
 def mutants(course: Course, names: tuple[str, ...], seed: int | None, jobs: int) -> None:
-    """Make small changes to the reference and list those that pass.
+    """Make small changes to the reference and list those that pass, and stale records of equivalent ones.
 
     NAMES are chapters or exercises; without NAMES, all reference answers are changed.
     """
@@ -166,15 +166,17 @@ def _report(run: Callable[[int], Iterator[Any]], what: str, wrong: str, seed: in
     from course.sandbox.launch import SandboxError
 
     drawn = secrets.randbelow(2**31) if seed is None else seed
-    total = found = 0
+    total = found = stale = 0
     try:
         for chapter in run(drawn):
             total += chapter.total
             found += len(chapter.found)
-            for each in chapter.found:
+            stale += len(chapter.stale)
+            for each in (*chapter.found, *chapter.stale):
                 click.echo(f"{each}\n")
             click.echo(f"{chapter.name}: {len(chapter.found)} of {chapter.total} {what} {wrong}", err=True)
     except (SourceError, ReferenceFailedError, SandboxError) as error:
         raise click.ClickException(str(error)) from error
-    click.echo(f"{found} of {total} {what} {wrong} (seed {drawn})")
-    sys.exit(bool(found))
+    records = f"; {stale} of those recorded as equivalent have to be removed" if stale else ""
+    click.echo(f"{found} of {total} {what} {wrong}{records} (seed {drawn})")
+    sys.exit(bool(found or stale))

@@ -11,7 +11,8 @@ from course.authoring.corpus import read_answers
 from course.authoring.equivalents import read_equivalents
 from course.authoring.mutate import mutants
 from course.authoring.source import SourceError, read_exercises
-from course.files import Course
+from course.authoring.trials import unmade
+from course.files import CODE, Course
 
 LAST = """# %% answer="core_strides" {says}
 def strides(size):
@@ -197,3 +198,24 @@ def test_survivors_are_listed_unless_they_are_recorded_as_equivalent(own_core_co
     (chapter / "equivalent.yml").write_text(json.dumps({"measure_offset": [entry]}))
     again = run(own_core_course, "mutants", "measure_offset", "--seed", "3")
     assert (again.stdout, again.exit_code) == ("0 of 5 mutants pass (seed 3)\n", 0)
+
+
+@pytest.mark.turns(8)
+def test_records_of_mutants_that_are_gone_or_refused_are_listed(own_core_course: Course) -> None:
+    chapter, was = own_core_course.chapters / "06_core", "return torch.empty(7, 5).numel() - 1"
+    refused, gone = "return torch.empty(7, 5).numel() - 0", "return torch.empty(5, 7).numel() - 2"
+    entries = [{"was": was, "becomes": becomes, "because": "It is."} for becomes in (refused, gone)]
+    (chapter / "equivalent.yml").write_text(json.dumps({"measure_offset": entries}))
+    said = run(own_core_course, "mutants", "measure_offset", "--seed", "3")
+    about = "measure_offset: recorded as equivalent, but"
+    assert f"{about} its check refuses this\n- {was}\n+ {refused}\n" in said.stdout, said.output
+    assert f"{about} no mutant is made of this\n- {was}\n+ {gone}\n" in said.stdout
+    assert "; 2 of those recorded as equivalent have to be removed (seed 3)\n" in said.stdout
+    assert said.exit_code == 1
+    assert "recorded" not in run(own_core_course, "mutants", "core_strides", "--seed", "3").stdout
+
+
+@pytest.mark.parametrize("path", sorted(CODE.glob("chapters/*/equivalent.yml")), ids=lambda path: path.parent.name)
+def test_each_record_names_a_mutant_or_a_spoiler_of_the_reference(path: Path) -> None:
+    source = read_exercises(path.with_name("exercises.py"))
+    assert [str(each) for each in unmade(source, read_equivalents(path, source))] == []
