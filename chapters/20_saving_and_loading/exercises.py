@@ -974,7 +974,7 @@ def load_file():
     """
 
 
-# %% check="saving_safetensors"
+# %% check="saving_safetensors" raises="RuntimeError"
 generator = check.rng()
 size = int(generator.integers(3, 6))
 w = mytorch.tensor(generator.normal(size=(2, size)).astype(np.float32).round(2))
@@ -990,7 +990,7 @@ def parsed(data):
 
 
 def refused(tensors):
-    return str(check.error(mytorch.safetensors.refuse_shared, tensors))
+    return check.error(mytorch.safetensors.refuse_shared, tensors)
 
 
 mytorch.safetensors.save_file(tensors, path)
@@ -1036,7 +1036,7 @@ check.show(
         "other files in the folder": sorted(each.name for each in path.parent.iterdir()),
         "from a GPU": gpu_error or from_gpu,
         "to a GPU": to_gpu,
-        "views of one storage": str(error),
+        "views of one storage": error,
         "the file is unchanged": kept,
         "saved again: a new file, and the old one unchanged": [
             parsed(path.read_bytes()),
