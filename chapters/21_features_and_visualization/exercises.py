@@ -412,6 +412,7 @@ with mytorch.no_grad():
 before = [each.clone() for each in base.parameters()]
 merged = layer.merge()
 without_bias = adapted(bias=False)[1].merge()
+rank_1 = mytorch.nn.LoRALinear(mytorch.nn.Linear(inputs, outputs), 1, alpha)
 
 
 def changes():
@@ -440,6 +441,8 @@ check.show(
         "A": layer.lora_A.detach(),
         "B": layer.lora_B.detach(),
         "with B filled": layer(x).detach(),
+        "of one row, and of one vector": [layer(x[:1, 0]).detach(), layer(x[0, 0]).detach()],
+        "with r = 1": [rank_1.scaling, tuple(rank_1.lora_A.shape), tuple(rank_1.lora_B.shape)],
         "intermediate results of shape (out, in)": products(layer).count((outputs, inputs)),
         "merged": merged(x).detach(),
         "merged weight": merged.weight.detach().clone(),
@@ -673,6 +676,10 @@ found["Grad-CAM of the images themselves"] = mytorch.utils.grad_cam(
 ).detach()
 found["side effects of Grad-CAM of the images themselves"] = traces()
 images.requires_grad_(False)
+found["Grad-CAM of one image"] = mytorch.utils.grad_cam(model, "0.2", images[:1], classes[:1]).detach()
+watched = images.clone().requires_grad_()
+found["saliency of images that require gradients"] = mytorch.utils.saliency(model, watched, classes)
+found["Grad-CAM of images that require gradients"] = mytorch.utils.grad_cam(model, "0.2", watched, classes).detach()
 failed = check.error(mytorch.utils.grad_cam, model, "0.0", images[:, :, :5], classes)
 found["the model fails"] = type(failed).__name__
 found["side effects of that"] = traces()
@@ -896,6 +903,7 @@ check.show(
         "a random number after two directions": drawn,
         "the rows are unchanged": mytorch.equal(many, before),
         "recorded": recorded,
+        "of rows with one feature": mytorch.utils.pca(rows[:, 1:2], 1),
         "of rows on a GPU": gpu_error or [each.cpu() for each in on_gpu],
     },
     rtol=1e-3,
@@ -1082,12 +1090,14 @@ writer.add_scalar(tag, value, step, wall_time=moment)
 writer.add_scalar(tag, mytorch.tensor(value), step + 1, moment)
 writer.add_scalar(tag, 1, step, wall_time=0.0)
 writer.add_scalar(tag, value, step)
-late = struct.unpack("<d", writer.events[-1][1:9])[0] - time.time() if len(writer.events[-1]) > 9 else None
+writer.add_scalar(tag, value, 1, moment)
+late = struct.unpack("<d", writer.events[3][1:9])[0] - time.time() if len(writer.events[3]) > 9 else None
 check.show(
     {
         "tag, value, step, time": [tag, value, step, moment],
         "an event with a step": board.event(moment, step=step).hex(" "),
         "with step 0": board.event(moment, step=0).hex(" "),
+        "a point of step 1": writer.events[4].hex(" "),
         "with a version": board.event(moment, file_version="brain.Event:2").hex(" "),
         "with a step and a summary": board.event(moment, step=step, summary=b"abc").hex(" "),
         "a point": writer.events[0].hex(" "),
