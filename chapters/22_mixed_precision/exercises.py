@@ -1025,6 +1025,7 @@ calls, original = [], rounding.cut
 rounding.cut = lambda array, extra: (calls.append(1), original(array, extra))[1]
 rounding.nearest(tensor(values))
 rounding.cut = original
+given, one = tensor(values), tensor(values[:1])
 check.show(
     {
         "values, added": [values, extra],
@@ -1033,7 +1034,11 @@ check.show(
         "cut, the same as int64": numbers(rounding.cut(values, extra.astype(np.int64))),
         "type": [str(rounding.cut(values, np.uint32(0)).dtype), rounding.nearest(tensor(values)).dtype],
         "calls of cut in nearest": len(calls),
-        "nearest": numbers(rounding.nearest(tensor(values))),
+        "nearest": numbers(check.intact(rounding.nearest, given)),
+        "gives a tensor": [
+            isinstance(each, mytorch.Tensor) for each in (rounding.nearest(one), rounding.stochastic_round(one))
+        ],
+        "nearest, one number": numbers(rounding.nearest(one)),
         "nearest, from the middle": numbers(rounding.nearest(tensor(middle))),
         "nearest, special": numbers(rounding.nearest(tensor(special))),
         "rounded at random, a quarter of the spacing above 1": chances(1 + 1 / 512),
@@ -1043,7 +1048,7 @@ check.show(
         "rounded at random, nearly the whole spacing above 1: some up, some down": rare(2**16 - 1),
         "rounded at random, dtype and shape": [
             rounding.stochastic_round(mytorch.ones(2, 3)).dtype,
-            tuple(rounding.stochastic_round(mytorch.ones(2, 3)).shape),
+            tuple(check.intact(rounding.stochastic_round, mytorch.full((2, 1), 1.3)).shape),
         ],
         "1 after 100 steps of 0.001": walk(),
     },
@@ -1196,7 +1201,7 @@ def trained(batches, max_norm, init_scale=2.0**10):
     scaler = torch.amp.GradScaler("cpu", init_scale=init_scale, growth_interval=2)
     norms = [update(each, model, optimizer, scaler, max_norm) for each in batches]
     finite = [round(norm, 1) if np.isfinite(norm) else "not finite" for norm in norms]
-    return {"norms": finite, "weights": model.weight, "scale": scaler.get_scale()}
+    return {"norms": finite, "weights": model.weight, "scale": scaler.get_scale(), "training mode": model.training}
 
 
 check.show(
