@@ -123,7 +123,7 @@ def make_trainer():
     return trainer
 
 
-def attempt(folder, steps):
+def attempt(folder, steps, every=every):
     """One call of `train`: whether the run is finished, and what happened."""
     made.clear()
     try:
@@ -152,6 +152,10 @@ def attempts(kill_in):
 
 
 shown = {"steps": steps, "every": every}
+with tempfile.TemporaryDirectory() as name:
+    shown["one step"] = attempt(Path(name), 1)[1]
+    kills[:] = [3]
+    shown["a checkpoint after each step, killed in step 3"] = [attempt(Path(name), 4, 1)[1] for _ in range(2)]
 for kill_in in ([], [every - 1], [every + 2, 2 * every + 1, 2 * every + 2]):
     for number, each in enumerate(attempts(kill_in), start=1):
         shown |= {f"killed in steps {kill_in}, start {number}: {name}": value for name, value in each.items()}
@@ -371,6 +375,10 @@ for name, target in {"restored": run, "restored again": run, "in a fresh run": f
     shown[f"{name}: objects kept"] = [part for part, each in parts.items() if part != "step" and target[part] is each]
     shown[f"{name}: step, rate"] = target["step"], target["schedule"].get_last_lr()
     shown[f"{name}: losses"] = losses_of(target, 8)
+later = snapshot(run)
+losses_of(run, 2)
+restore(run, later)
+shown["from a second snapshot: losses"] = losses_of(run, 2)
 check.show(shown, rtol=1e-4, atol=2e-3, text="The next eight losses, which should be the same each time.")
 
 # %% [markdown] hint="capstone_repair_resume"
@@ -593,6 +601,9 @@ for ranks in (1, 3, 4):
         shown[mean] = error
     shown[f"{ranks} ranks: first loss on each rank"] = [each[0] for each in losses]
     shown[f"{ranks} ranks: first bias on each rank"] = [each[0].bias.detach() for each in models]
+models = models_of(2)
+once = mytorch.distributed.spawn(lambda rank: train_rank(rank, models[rank], whole[1:2], 1), nprocs=2)
+shown["2 ranks, one batch, one step: losses and biases"] = [*once, *(each[0].bias.detach() for each in models)]
 check.show(shown, rtol=1e-3, atol=1e-4, text="With three ranks and with four, the losses should be those of one.")
 
 # %% [markdown] hint="capstone_four_ranks"
