@@ -175,6 +175,8 @@ shown["open, only the last"] = shown_turn([*long, ("user", said()), ("assistant"
 shown["no system turn"] = shown_turn(longer[1:])
 shown["an empty reply"] = shown_turn([("user", said()), ("assistant", [])])
 shown["nobody"] = shown_turn([])
+shown["one turn, whose end is token 1"] = render([("assistant", said())], headers, 1, 10**9)
+shown["an open turn alone, within a limit of 1"] = shown_turn([("assistant", None)], 1)
 shown["no assistant"] = shown_turn([("system", said()), ("user", said())], only_last=True)
 shown["cut by one turn"] = shown_turn(longer, sum(sizes) - sizes[1])
 shown["cut by one token more"] = shown_turn(longer, sum(sizes) - sizes[1] - 1)
@@ -401,11 +403,11 @@ for N in (int(generator.integers(4, 6)), int(generator.integers(7, 10)), 2):
     logits = torch.tensor(generator.normal(size=N) * 1.5)
     rewards = torch.tensor(generator.normal(size=N) + 1)
     shown[f"{N} replies"] = {
-        "gradient": policy_gradient(logits, rewards),
-        "variance, no baseline": variance(logits, rewards, 0.0),
+        "gradient": check.intact(policy_gradient, logits, rewards),
+        "variance, no baseline": check.intact(variance, logits, rewards, 0.0),
         "variance, baseline 0.7": variance(logits, rewards, 0.7),
         "variance, group of 6": variance(logits, rewards, 0.7, 6),
-        "best baseline": best_baseline(logits, rewards),
+        "best baseline": check.intact(best_baseline, logits, rewards),
         "smallest variance": variance(logits, rewards, float(best_baseline(logits, rewards))),
     }
 certain = torch.tensor([0.0, 1000.0, -1000.0, 3.0]).double()
@@ -866,6 +868,8 @@ shown["best size, a hacked proxy"] = [int(n), float(reward), float(kl)]
 dip = torch.where(rank == N - 1, 10.0, torch.where(rank >= N // 2, -8.0, 0.0)).double()
 n, reward, kl = best_size(likely, climb, dip, sizes)
 shown["best size, a reward that falls first"] = [int(n), float(reward), float(kl)]
+n, reward, kl = best_size(likely[:1] * N, proxy[:1], true[:1], [4])
+shown["best size, of one reply and one size"] = [int(n), float(reward), float(kl)]
 n, reward, kl = best_size(probabilities, proxy, proxy * 0, [5, 2, 9])
 shown["best size, no true reward"] = [int(n), float(reward), float(kl)]
 shown["the arguments afterwards"] = [sizes, proxy]
