@@ -144,6 +144,7 @@ for name, convert in (("halves", to_halves), ("pairs", to_pairs)):
     shown[f"bias to {name}"] = convert(bias, heads).float()
     shown[f"the bias's dtype, to {name}"] = convert(bias, heads).dtype
     shown[f"one head, to {name}"] = convert(query[:dim], 1).sum(1)
+    shown[f"one column, to {name}"] = convert(query[:, 1:2], heads)
     shown[f"too many rows, to {name}"] = check.error(convert, torch.zeros(3 * heads, 2), heads)
     shown[f"no heads fit, to {name}"] = check.error(convert, torch.zeros(4 * kv_heads + 1), kv_heads)
 shown["there and back"] = [(to_pairs(to_halves(query, heads), heads) - query).abs().max()]
@@ -625,6 +626,8 @@ whole = attention(module, query, key, value, None)[1]
 ratios = (dropped / whole)[whole > 0]
 shown["ratios of dropped weights"] = sorted({round(each) for each in ratios.tolist()})
 used = (dropped @ value.repeat_interleave(groups, 1)).transpose(1, 2)
+again = attention(module, query, key, value, None, dropout=0.5)[1]
+shown["two calls drop the same weights"] = torch.equal(dropped == 0, again == 0)
 shown["the dropped weights are used"] = (output - used).abs().max()
 leaves = [each.clone().requires_grad_() for each in (query, key, value)]
 (attention(module, *leaves, None)[0] * drawn(N, T, kv_heads * groups, dim)).sum().backward()
@@ -840,7 +843,7 @@ floats, given = [], labels.clone()
 def run(parts, gradient=0.0):
     for each in model.parameters():
         each.grad = torch.full_like(each, gradient)
-    loss = accumulate(model, parts)
+    loss = check.intact(accumulate, model, parts)
     floats.append(type(loss) is float)
     return [loss, *(each.grad.clone() for each in model.parameters())]
 
@@ -1079,7 +1082,7 @@ def pair():
 x = torch.tensor(generator.normal(size=(5, 4)).astype("float32"))
 shown = {"the faults": faults}
 a, b, *_ = pair()
-shown["equal models"] = first_difference(a, b, x)
+shown["equal models"] = check.intact(first_difference, a, b, x)
 for fault in faults:
     a, b, _, block = pair()
     with torch.no_grad():
