@@ -55,7 +55,7 @@ def overconfidence(sure: list[int], right: list[bool]) -> float:
 generator = check.rng()
 sure = generator.choice([10, 35, 50, 72, 99], size=23, p=[0.1, 0.1, 0.2, 0.3, 0.3]).tolist()
 right = [bool(generator.random() < 0.2 + each / 250) for each in sure]
-found = curve(sure, right)
+found = check.intact(curve, sure, right)
 check.show(
     {
         "sure": sure,
@@ -63,9 +63,14 @@ check.show(
         "levels": [int(each) for each in found],
         "answers at each level": [int(count) for count, _ in found.values()],
         "fraction of correct ones": [float(share) for _, share in found.values()],
-        "Brier score": float(brier(sure, right)),
-        "overconfidence": float(overconfidence(sure, right)),
+        "Brier score": float(check.intact(brier, sure, right)),
+        "overconfidence": float(check.intact(overconfidence, sure, right)),
         "overconfidence at 10 % confidence, all correct": float(overconfidence([10, 10], [True, True])),
+        "of a single answer": [
+            [*curve([35], [True])[35]],
+            float(brier([35], [True])),
+            float(overconfidence([35], [True])),
+        ],
     },
     text="The answers of a reader, and the results of your functions.",
 )
@@ -234,10 +239,11 @@ def is_not_n_numbers(n: int) -> tuple[int, ...]:
 # %% check="interview_counterexamples"
 generator = check.rng()
 x = torch.tensor(generator.normal(size=(3, 4)).astype(np.float32))
-view = is_copied(x)
+views = [(each, is_copied(each)) for each in (x, torch.zeros(2, 5))]
 wide = x.double()
 matrix = x.clone().requires_grad_()
 name = is_not_recorded()
+single = torch.zeros(1)
 model = nn.Sequential(nn.Linear(4, 3), nn.Dropout(0.5), nn.BatchNorm1d(3), nn.Linear(3, 1))
 with torch.no_grad():
     for each in model.parameters():
@@ -246,26 +252,34 @@ model.eval()(x).square().sum().backward()  # gradients that were there before
 model.train()
 losses = generator.choice(50, size=4, replace=False).astype(float).tolist()
 losses[0] += 100
-batches = is_no_mean(list(losses))
+batches = [check.intact(is_no_mean, losses) for _ in range(2)][-1]
 n = int(generator.integers(3, 7))
 squares = (torch.zeros(n) - torch.zeros(is_not_n_numbers(n))) ** 2
 means = [float(np.mean(each)) for each in batches]
+
+
+def shares(view, x):
+    return view.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+
+
 check.show(
     {
-        "view: shares x's memory": view.untyped_storage().data_ptr() == x.untyped_storage().data_ptr(),
-        "view: its reshape shares x's memory": view.reshape(-1).untyped_storage().data_ptr()
-        == x.untyped_storage().data_ptr(),
-        "not recorded: requires grad": getattr(matrix, name)().requires_grad,
+        "view: shares x's memory": [shares(view, given) for given, view in views],
+        "view: its reshape shares x's memory": [shares(view.reshape(-1), given) for given, view in views],
+        "not recorded: requires grad": getattr(matrix, is_not_recorded())().requires_grad,
         "not recorded: its purpose": name.startswith(("detach", "requires_grad", "data")),
         "to: the same tensor": x.to(*is_not_moved(x)) is x,
         "to: the same tensor, of float64": wide.to(*is_not_moved(wide)) is wide,
+        "to: the same tensor, of one element": single.to(*is_not_moved(single)) is single,
         "to: at least one argument": len(is_not_moved(x)) > 0,
-        "gradient in eval mode": learns_anyway(model, x),
+        "gradient in eval mode": check.intact(lambda x: learns_anyway(model, x), x),
+        "gradient for one row that requires grad": learns_anyway(model, x[1:2].clone().requires_grad_()),
         "the model is in train mode": model.training,
         "batches: all losses": sorted(float(each) for batch in batches for each in batch),
         "batches: how many": len(batches),
         "batches: the means agree": bool(abs(np.mean(means) - np.mean(losses)) < 1e-6),
         "squares": int(squares.numel()),
+        "squares, n = 1": int((torch.zeros(1) - torch.zeros(is_not_n_numbers(1))).numel()),
         "targets": int(np.prod(is_not_n_numbers(n))),
     },
     text="The results of your counterexamples.",
@@ -532,6 +546,9 @@ with check.install(Linear, "minitorch.nn.modules.linear:Linear"):
     (y * y).sum().backward()
     stack = nn.Sequential(layer, nn.ReLU())(x).sum()
     vector, turned = layer(x[1, 2]), layer(x.detach().transpose(0, 1))
+    other, least = layer(x.detach() * 2), Linear(1, 1)
+    alike = torch.equal(Linear(features, 2).weight, Linear(features, 2).weight)
+    one = [tuple(least.weight.shape), tuple(least(torch.ones(1, 1)).shape)]
 check.show(
     {
         "state dict": names,
@@ -544,6 +561,9 @@ check.show(
         "in a Sequential": stack,
         "one row, of shape (in_features,)": vector,
         "a transposed input": turned,
+        "another input of the same shape": other,
+        "one input, one output: shapes of weight and result": one,
+        "two layers begin with the same weight": alike,
         "without bias, of zeros": plain(torch.zeros(3, features)),
         "largest initial weight of 100 inputs": round(wide.weight.abs().max().item(), 3),
         "smallest initial weight of 100 inputs": round(wide.weight.min().item(), 3),
@@ -1030,6 +1050,12 @@ check.show(
         "longest sequence in 25 · 10⁹ + 1 bytes": int(tokens_in_cache),
         "longest sequence, 4,000 tokens fit exactly": int(longest(2000 + 4000 * per_token, 1000, layers, heads, width)),
         "longest sequence, a byte is missing": int(longest(1999 + 4000 * per_token, 1000, layers, heads, width)),
+        "of one parameter: memory, seconds, bytes through the ring": [
+            int(training_memory(1)),
+            float(training_seconds(1, 1, 1, 2.0)),
+            float(ring_bytes(1, gpus)),
+        ],
+        "longest sequence of one layer, head and parameter": int(longest(4 * tokens + 2, 1, 1, 1, 1)),
         "and it is an integer": tokens_in_cache == int(tokens_in_cache),
     },
     text="The numbers that were drawn, and your estimates.",
