@@ -228,10 +228,17 @@ def nested():
     mytorch.manual_seed(check.seed())
     h = x.detach().requires_grad_()
     out = source.checkpoint(outer, h)
-    out.backward(mytorch.arange(float(h.numel())).reshape(h.shape), retain_graph=True)
+    check.intact(out.backward, mytorch.arange(float(h.numel())).reshape(h.shape), retain_graph=True)
     mytorch.rand(3)
     out.backward(mytorch.ones(h.shape))
     return h.grad, runs
+
+
+def one_row():
+    """The gradient for a batch of one, from a gradient that requires a gradient itself."""
+    h = x[:1].detach().requires_grad_()
+    source.checkpoint(lambda each: each.exp(), h).backward(x[1:2].detach().requires_grad_())
+    return h.grad.detach()
 
 
 def backward_inside():
@@ -284,6 +291,7 @@ check.show(
         "arguments of the second run, and gradients": shared(),
         "a checkpoint in a checkpoint, twice": nested(),
         "only the backward pass under autocast": backward_inside(),
+        "a batch of one": one_row(),
     },
     rtol=2e-3,
     atol=1e-4,
@@ -551,6 +559,7 @@ check.show(
         "tiles, large scores": tiles(q, far, v)[0],
         "causal tiles": tiles(q, *same_size, is_causal=True),
         "one tile": tiles(q, k, v, size=100),
+        "one query, tiles of one": tiles(q[:, :1], k, v, size=1),
         "causal tiles, more keys than queries": tiles(q[:, : tile + 1], *same_size, is_causal=True),
         "causal tiles, more queries than keys": tiles(q, k[:, : tile + 1], v[:, : tile + 1], is_causal=True),
         "causal tiles of three heads": tiles(*heads, is_causal=True),
@@ -726,6 +735,7 @@ check.show(
     {
         "rows": source.quantize(x),
         "one scale": source.quantize(x, None),
+        "one row": source.quantize(x[:1]),
         "columns": source.quantize(x, 0),
         "the middle dimension, of doubles": source.quantize(cube, 1),
         "a scale for all of them": source.quantize(cube, None),
