@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
 
@@ -110,17 +110,20 @@ def _outcome(result: Result) -> str:
 
 
 def with_assignments(report: Report, points: Mapping[str, int]) -> Report:
-    """The report in which rejected files have the chapter that their names say, and its points as their maximum.
+    """Give rejected files the chapter that their names say, and its points as their maximum.
 
     Args:
-        report: as graded.
+        report: as graded; its results are filled in, and stay the same objects for who has counted them.
         points: the points of each chapter.
+
+    Returns:
+        The report.
     """
-    results = []
     for each in report.submissions:
-        chapter = each.chapter or (named_chapter(each.path, points) if each.status == "rejected" else None)
-        results.append(replace(each, chapter=chapter, max_score=each.max_score or points.get(chapter or "", 0)))
-    return replace(report, submissions=results)
+        if each.chapter is None and each.status == "rejected":
+            each.chapter = named_chapter(each.path, points)
+        each.max_score = each.max_score or points.get(each.chapter or "", 0)
+    return report
 
 
 def named_chapter(path: str, chapters: Collection[str]) -> str | None:
