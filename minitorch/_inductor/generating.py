@@ -7,16 +7,17 @@ and its time pays, a compiled loop takes the place of such a chain (`loops.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import groupby
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from minitorch._dynamo import logs
 from minitorch._inductor import loops
-from minitorch._inductor.formulas import Formula, NotAFormulaError, formula_of
+from minitorch._inductor.formulas import Formula
+from minitorch._inductor.grouping import Group, folded, grouped
 from minitorch._inductor.steps import Step, Value, leaves, replaced
+from minitorch.arrays import Shape
 from minitorch.arrays.blocks import CACHE, LIVE
 from minitorch.arrays.loops import CALL, COMPILE, mode, pay, why_off
 from minitorch.arrays.quiet import quietly
@@ -106,7 +107,8 @@ class Code:
     ) -> None:
         self._parts = steps, inputs, outputs, constants
         self._run, self.text = generated(*self._parts)
-        found = [each for each in grouped(steps, in_loops=True) if each.formula is not None] if mode != "0" else []
+        groups = grouped(steps, {each.name for each in outputs}, in_loops=True) if mode != "0" else []
+        found = [each for each in groups if each.formula is not None]
         self._work = sum(len(each.formula.lines) * (each.size + CALL) for each in found if each.formula is not None)
         self._computed = 0
         self._waits = bool(found)
@@ -129,53 +131,6 @@ class Code:
                 logs.output_code(self.text)
 
 
-class Group(NamedTuple):
-    """Consecutive steps: elementwise ones of one shape and dtype, or others.
-
-    `formula` is what a compiled loop computes in their place, None where there is none.
-    """
-
-    steps: list[Step]
-    size: int
-    is_elementwise: bool
-    formula: Formula | None
-
-
-def grouped(steps: Sequence[Step], in_loops: bool = False) -> list[Group]:
-    """The steps in groups. With `in_loops`, steps with and without a formula make separate groups.
-
-    A formula of a single line has no loop, which would be no faster than the kernel.
-    """
-    groups = []
-    for key, group in groupby(steps, key=partial(_group_key, in_loops=in_loops)):
-        members = list(group)
-        found = formula_of(members) if key and key[-1] else None
-        many = found is not None and len(found.lines) > 1
-        groups.append(Group(members, members[0].results[0].fake.numel(), key is not None, found if many else None))
-    return groups
-
-
-def _group_key(step: Step, in_loops: bool) -> Any:
-    """Shape, dtype, and with `in_loops` whether there is a formula; None for a step that isn't elementwise.
-
-    Nor is one, here, whose arrays differ in shape or aren't contiguous.
-    """
-    first = step.results[0].fake
-    same = all(each.fake.shape == first.shape and each.fake.is_contiguous() for each in step.arrays)
-    if not (step.op.memory.elementwise and not step.is_tuple and step.arrays and same):
-        return None
-    return tuple(first.shape), first.dtype, in_loops and has_formula(step)
-
-
-def has_formula(step: Step) -> bool:
-    """Whether a loop can compute the step."""
-    try:
-        formula_of([step])
-    except NotAFormulaError:
-        return False
-    return True
-
-
 def generated(
     steps: Sequence[Step],
     inputs: Sequence[Value],
@@ -191,16 +146,16 @@ def generated(
     """
     source = Source(constants)
     source.lines.append(f"def run({', '.join(each.name for each in inputs)}):")
-    done = 0
-    for group in grouped(steps, in_loops=way == "loops"):
-        done += len(group.steps)
-        later = {each.name for step in steps[done:] for each in step.arrays}
-        later |= {each.name for each in outputs}
+    returned = {each.name for each in outputs}
+    groups = [Group([*steps], False, None)] if way == "straight" else grouped(steps, returned, in_loops=way == "loops")
+    for place, group in enumerate(groups):
+        later = {each.name for following in groups[place + 1 :] for step in following.steps for each in step.arrays}
+        later |= returned
         needed = {each.name for step in group.steps for each in step.results if each.name in later}
         if group.formula is not None:
-            lines = looped(source, group, group.formula, needed)
-        elif way != "straight" and group.is_elementwise and len(group.steps) > 1 and group.size > BLOCK:
-            lines = blocked(source, group.steps, needed)
+            lines = looped(source, group, group.formula, needed, later) if needed else []
+        elif group.is_elementwise and len(group.steps) > 1 and group.size > BLOCK:
+            lines = blocked(source, group, needed)
         else:
             lines = straight(source, group.steps, later)
         source.lines += [f"    {line}" for line in lines]
@@ -219,24 +174,31 @@ def straight(source: Source, steps: Sequence[Step], later: set[str]) -> list[str
         if step.is_tuple:
             line = f"{', '.join(each.name for each in step.results)}, = map(xp.asarray, {call})"
         read = {each.name for following in steps[place + 1 :] for each in following.arrays}
-        results = dict.fromkeys(each.name for each in step.arrays if each.name[0] == "v")
-        dead = [name for name in results if name not in read and name not in later]
-        lines.append(f"{line}; {' = '.join(dead)} = None" if dead else line)
+        lines.append(line + dropped([each.name for each in step.arrays], read | later))
     return lines
 
 
-def blocked(source: Source, steps: Sequence[Step], needed: set[str]) -> list[str]:
+def dropped(read: Iterable[str], later: set[str]) -> str:
+    """The end of a line that drops the results among what it has read, unless they are needed later."""
+    dead = [name for name in dict.fromkeys(read) if name[0] == "v" and name not in later]
+    return f"; {' = '.join(dead)} = None" if dead else ""
+
+
+def blocked(source: Source, group: Group, needed: set[str]) -> list[str]:
     """A loop over blocks of the elements; what is needed later is written into arrays."""
-    size, shape = steps[0].results[0].fake.numel(), tuple(steps[0].results[0].fake.shape)
+    steps, read = group.steps, group.read
+    whole = tuple(steps[0].results[0].fake.shape)
+    shape, *shapes = folded([whole, *(tuple(each.fake.shape) for each in read.values())])
+    block = max(BLOCK * shape[0] // group.size, 1)
     own = {step.results[0].name for step in steps}
-    read = dict.fromkeys(each.name for step in steps for each in step.arrays if each.name not in own)
-    lines = [f"f_{name} = {name}.reshape(-1)" for name in read]
+    lines = [f"f_{name} = {name}.reshape({each})" for name, each in zip(read, shapes, strict=True)]
     for step in steps:
         (result,) = step.results
         if result.name in needed:
-            lines.append(f"f_{result.name} = xp.empty({size}, {source.constant(result.fake.dtype.numpy)})")
-    lines.append(f"for start in range(0, {size}, {BLOCK}):")
-    lines += [f"    b_{name} = f_{name}[start : start + {BLOCK}]" for name in read]
+            lines.append(f"f_{result.name} = xp.empty({shape}, {source.constant(result.fake.dtype.numpy)})")
+    lines.append(f"for start in range(0, {shape[0]}, {block}):")
+    for name, each in zip(read, shapes, strict=True):
+        lines.append(f"    b_{name} = f_{name}" + (f"[start : start + {block}]" if each[0] == shape[0] else ""))
     names = {name: f"b_{name}" for name in (*read, *own)}
     for place, step in enumerate(steps):
         name = step.results[0].name
@@ -249,25 +211,37 @@ def blocked(source: Source, steps: Sequence[Step], needed: set[str]) -> list[str
                 names[name] = names[each.name]
         lines.append(f"    {names[name]} = {source.call(step._replace(args=args))}")
         if name in needed:
-            lines.append(f"    f_{name}[start : start + {BLOCK}] = {names[name]}")
-    lines += [f"{name} = f_{name}.reshape({shape})" for name in own if name in needed]
+            lines.append(f"    f_{name}[start : start + {block}] = {names[name]}")
+    lines += [f"{name} = f_{name}.reshape({whole})" for name in own if name in needed]
     return lines
 
 
-def looped(source: Source, group: Group, formula: Formula, needed: set[str]) -> list[str]:
-    """A call of a compiled loop, which writes what is needed later into new arrays."""
+def looped(source: Source, group: Group, formula: Formula, needed: set[str], later: set[str]) -> list[str]:
+    """A call of a compiled loop, which writes what is needed later into new arrays.
+
+    The arrays of which threads take parts come first, and then those that all parts share.
+    """
     fake = group.steps[0].results[0].fake
-    own = {step.results[0].name for step in group.steps}
-    read = {each.name for step in group.steps for each in step.arrays} - own
-    inputs, outputs = sorted(read), {name: formula.results[name] for name in sorted(needed)}
-    text = loops.source_of(formula.lines, inputs, outputs, fake.dtype.numpy)
+    whole, dtype = tuple(fake.shape), fake.dtype.numpy
+    read, made = dict(sorted(group.read.items())), dict.fromkeys(sorted(needed), whole)
+    shape, *shapes = folded([whole, *(tuple(each.fake.shape) for each in read.values())])
+    inputs = dict(zip(read, shapes, strict=True))
+    outputs = {name: formula.results[name] for name in made}
+    shared = {name: each for name, each in inputs.items() if each[0] != shape[0]}
+    parted = {name: each for name, each in inputs.items() if name not in shared} | dict.fromkeys(outputs, shape)
+    text = loops.source_of(formula.lines, parted | shared, outputs, dtype)
     name = f"loop_{len(source.loops)}"
     source.scope[name] = loops.compiled(text)
     source.loops.append(f"\n# {name}\n{text}")
-    flat = [each if fake.ndim == 1 else f"{each}.reshape(-1)" for each in (*inputs, *outputs)]
-    called = f"{name}({', '.join(flat)})"
+    shown = {each: tuple(value.fake.shape) for each, value in read.items()} | made
+    flat = {each: _reshaped(each, shown[each], to) for each, to in (parted | shared).items()}
+    called = f"{name}({', '.join(flat.values())})"
     if group.size >= 2 * PART:
         source.scope["by_parts"] = by_parts
-        called = f"by_parts({name}, ({', '.join(flat)},))"
-    dtype = source.constant(fake.dtype.numpy)
-    return [*(f"{each} = xp.empty({tuple(fake.shape)}, {dtype})" for each in outputs), called]
+        parts = ", ".join(flat[each] for each in parted)
+        called = f"by_parts({', '.join([name, f'({parts},)', *(flat[each] for each in shared)])})"
+    return [*(f"{each} = xp.empty({whole}, {source.constant(dtype)})" for each in made), called + dropped(read, later)]
+
+
+def _reshaped(name: str, shape: Shape, to: Shape) -> str:
+    return name if shape == to else f"{name}.reshape({'-1' if len(to) == 1 else to})"

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from minitorch._inductor.formulas import CALLED, INLINE, MASKS, Line, Operand
+from minitorch.arrays import Shape
 from minitorch.arrays.loops import cache_folder
 
 CACHE: Final = 2**15
@@ -45,15 +46,15 @@ def compiled(source: str) -> Callable[..., None]:
     return loop
 
 
-def source_of(lines: Sequence[Line], inputs: Sequence[str], outputs: Mapping[str, str], dtype: Any) -> str:
-    """The source of a module with `loop(*inputs, *outputs)`, whose arguments are flat arrays of one size and dtype.
+def source_of(lines: Sequence[Line], arrays: Mapping[str, Shape], outputs: Mapping[str, str], dtype: Any) -> str:
+    """The source of a module with `loop(*arrays)`, whose arguments have one dtype and as many dimensions.
 
     Args:
         lines: what is computed.
-        inputs: the names of the arrays that are read.
+        arrays: the shapes of what is read and written, which are broadcast together.
         outputs: for each array that is written, the name of the line whose values it gets.
     """
-    return _Writer(lines, inputs, outputs, dtype).text()
+    return _Writer(lines, arrays, outputs, dtype).text()
 
 
 def needed(lines: Sequence[Line], outputs: Collection[str]) -> list[Line]:
@@ -87,15 +88,19 @@ def in_segments(lines: Sequence[Line]) -> list[list[Line]]:
 class _Writer:
     """Writes one loop."""
 
-    def __init__(self, lines: Sequence[Line], inputs: Sequence[str], outputs: Mapping[str, str], dtype: Any) -> None:
-        self.outputs, self.dtype = outputs, dtype
-        self.arrays = [*inputs, *outputs]
+    def __init__(
+        self, lines: Sequence[Line], arrays: Mapping[str, Shape], outputs: Mapping[str, str], dtype: Any
+    ) -> None:
+        self.arrays, self.outputs, self.dtype = arrays, outputs, dtype
+        self.shape = arrays[next(iter(outputs))]
         self.segments = in_segments(needed(lines, outputs.values()))
         self.masks = {line.name for line in lines if line.function in MASKS or line.function.startswith("bitwise")}
         self.numbers: dict[Operand, str] = {}
         # The block in which the values of an input or a line are: of several outputs that get a line, the first one's.
         self.stored = {line: f"b_{name}" for name, line in reversed([*outputs.items()])}
-        self.stored |= {name: f"b_{name}" for name in inputs}
+        self.stored |= {name: f"b_{name}" for name in arrays if name not in outputs}
+        # Arrays of which an inner loop reads a single element.
+        self.single = {f"b_{name}" for name, shape in arrays.items() if shape[-1] != self.shape[-1]}
         self.scratch = 0  # how many blocks of memory are needed besides those of the arrays
 
     def text(self) -> str:
@@ -105,8 +110,18 @@ class _Writer:
             if self.stored[line] != f"b_{name}":  # a second array with the same values
                 body.append(f"b_{name}[:] = {self.stored[line]}")
         block = max(CACHE // (self.dtype.itemsize * (len(self.arrays) + self.scratch)) // 64, 1) * 64
+        block = block if block < self.shape[-1] or len(self.shape) == 1 else self.shape[-1]
         called = sorted({line.function for segment in self.segments for line in segment} & CALLED)
-        first = self.arrays[0]
+        first = next(iter(self.outputs))
+        kind = f"{self.dtype}[{':,' * (len(self.shape) - 1)}::1]"
+        rows = [f"for i{axis} in range({first}.shape[{axis}]):" for axis in range(len(self.shape) - 1)]
+        inner = [
+            f"for start in range(0, {first}.shape[{len(rows)}], {block}):",
+            *(f"    b_{name} = {name}[{self._index(shape, block)}]" for name, shape in self.arrays.items()),
+            f"    n = b_{first}.size",
+            *(f"    s{i} = memory[{i * block} : {i * block} + n]" for i in range(self.scratch)),
+            *(f"    {line}" for line in body),
+        ]
         lines = [
             "import numpy as np",
             "",
@@ -117,16 +132,18 @@ class _Writer:
             *(f"{name} = np.{self.dtype}({_literal(value)})" for value, name in self.numbers.items()),
             "",
             "",
-            f'@compiled_for("void({", ".join([f"{self.dtype}[::1]"] * len(self.arrays))})")',
+            f'@compiled_for("void({", ".join([kind] * len(self.arrays))})")',
             f"def loop({', '.join(self.arrays)}):",
             f"    memory = np.empty({self.scratch * block}, np.{self.dtype})",
-            f"    for start in range(0, {first}.size, {block}):",
-            *(f"        b_{name} = {name}[start : start + {block}]" for name in self.arrays),
-            f"        n = b_{first}.size",
-            *(f"        s{i} = memory[{i * block} : {i * block} + n]" for i in range(self.scratch)),
-            *(f"        {line}" for line in body),
+            *(f"    {'    ' * axis}{line}" for axis, line in enumerate(rows)),
+            *(f"    {'    ' * len(rows)}{line}" for line in inner),
         ]
         return "\n".join(lines) + "\n"
+
+    def _index(self, shape: Shape, block: int) -> str:
+        """Where a block of an array is: its row, and in this the elements, or the only one."""
+        row = [f"i{axis}" if size == self.shape[axis] else "0" for axis, size in enumerate(shape[:-1])]
+        return ", ".join([*row, f"start : start + {block}" if shape[-1] == self.shape[-1] else "0"])
 
     def _segment(self, place: int) -> list[str]:
         """The text of a segment, whose values are stored if later segments read them, or an output gets them."""
@@ -149,7 +166,8 @@ class _Writer:
             return self.numbers.setdefault(value, f"c{len(self.numbers)}")
         if value in own:
             return value
-        text = self.stored[value] + index
+        text = self.stored[value]
+        text = text if text in self.single else text + index
         return f"({text} != 0)" if value in self.masks else text
 
     def _store(self, name: str, later: Collection[Operand]) -> str:

@@ -75,7 +75,8 @@ def test_loops_of_formulas_compute_the_bits_of_kernels(dtype: Any) -> None:
         part = every[start : start + AT_A_TIME]
         found = formula_of(part)
         inputs = sorted({each.name for step in part for each in step.args if isinstance(each, Value)})
-        loop = compiled(source_of(found.lines, inputs, found.results, dtype.numpy))
+        flat = dict.fromkeys((*inputs, *found.results), (1,))
+        loop = compiled(source_of(found.lines, flat, found.results, dtype.numpy))
         for size in (19, 5003):
             given = arrays(size, dtype.numpy)
             results = {name: np.empty(size, dtype.numpy) for name in found.results}
@@ -201,10 +202,11 @@ import numpy as np
 import minitorch as torch
 from minitorch.kernels.loops import threads
 threads.get_num_threads = lambda: 3
-f = torch.compile(lambda x: ((x * 1.01 + 0.5).tanh() - x).exp(), fullgraph=True, dynamic=False, mode=sys.argv[1])
-x = torch.linspace(-2, 2, 3 * threads.PART + 5)
-y = f(x)
-print("numba" in sys.modules, torch.equal(y, ((x * 1.01 + 0.5).tanh() - x).exp()))
+chain = lambda x, row, column: ((x * row + 0.5).tanh() - x * column).exp()
+f = torch.compile(chain, fullgraph=True, dynamic=False, mode=sys.argv[1])
+x = torch.linspace(-2, 2, 3 * threads.PART + 5 * 64).reshape(-1, 64)
+given = x, torch.linspace(-1, 1, 64), torch.linspace(-1, 1, len(x)).unsqueeze(1)
+print("numba" in sys.modules, torch.equal(f(*given), chain(*given)))
 loops = [module.loop for name, module in sys.modules.items() if name.startswith("minitorch_generated")]
 print(len(loops), sum(sum(each.stats.cache_misses.values()) for each in loops))
 """
