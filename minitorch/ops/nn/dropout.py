@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import Any
 
+from minitorch.arrays import Array
+from minitorch.arrays.quiet import quiet
 from minitorch.dispatch import layers
 from minitorch.dispatch.batched import Batched, drawn, levels
-from minitorch.dispatch.declaration import composite
+from minitorch.dispatch.declaration import KEEP, composite, declare
 from minitorch.dispatch.errors import cannot_cast
 from minitorch.dtypes import float32
 from minitorch.kernels import sampling
@@ -56,12 +59,18 @@ def _noise(input: Tensor, shape: tuple[int, ...], p: float, fused: bool) -> Tens
     """0 with probability p, else 1 / (1 − p)."""
     if layers.count and levels():
         return drawn(lambda: _noise(input, shape, p, fused))
-    # Drawn in the order of the input's memory, as PyTorch draws it.
-    xp = input._device.xp
-    kind = input._dtype.numpy
     alike = shape == input._array.shape and not isinstance(input, Batched)
-    array = empty_as(xp, input._array, kind) if alike else xp.empty(shape, kind)
-    return make_tensor(draw(xp, array, sampling.dropout_mask, None, p, fused), input._dtype, input._device)
+    if not alike:
+        input = make_tensor(input._device.xp.empty(shape, input._dtype.numpy), input._dtype, input._device)
+    noise: Tensor = dropout_noise(input, p, fused)
+    return noise
+
+
+@declare(variants="", promotion=KEEP)
+def dropout_noise(xp: Any, self: Array, p: float, fused: bool) -> Array:
+    """Noise of the shape of `self`, drawn in the order of its memory, as PyTorch draws it."""
+    with quiet():  # from the beginning, since what has been drawn can't be drawn again
+        return draw(xp, empty_as(xp, self, self.dtype), sampling.dropout_mask, None, p, fused)
 
 
 def _alpha_noise(input: Tensor, shape: tuple[int, ...], p: float) -> tuple[Tensor, Tensor]:
