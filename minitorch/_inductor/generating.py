@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Literal
 
 from minitorch._dynamo import logs
 from minitorch._inductor import loops
 from minitorch._inductor.formulas import Formula
 from minitorch._inductor.grouping import Group, folded, grouped
-from minitorch._inductor.steps import Step, Value, leaves, replaced
+from minitorch._inductor.steps import DRAWS, Step, Value, leaves, replaced
 from minitorch.arrays import Shape
 from minitorch.arrays.blocks import CACHE, LIVE
 from minitorch.arrays.loops import CALL, COMPILE, mode, pay, why_off
-from minitorch.arrays.quiet import quietly
+from minitorch.arrays.quiet import quiet, quietly
 from minitorch.devices import cpu
 from minitorch.kernels.loops.threads import PART, by_parts
 
@@ -70,10 +71,11 @@ class Source:
         self.scope[name] = step.op.kernel
         return f"{name}(xp, {', '.join(args)})"
 
-    def compiled(self) -> Callable[..., Any]:
-        """The function."""
+    def compiled(self, draws: bool) -> Callable[..., Any]:
+        """The function. Where NumPy raises, it runs once more, which one that `draws` random numbers must not."""
         exec(compile("\n".join(self.lines), "<output code>", "exec"), self.scope)
-        return partial(quietly, self.scope["run"])
+        run = self.scope["run"]
+        return quiet()(run) if draws else partial(quietly, run)
 
 
 def _is_finite(value: Any) -> bool:
@@ -95,6 +97,7 @@ class Code:
         outputs: the arrays that it returns.
         constants: arrays that are the same in every call, by name.
         at_once: compile the loops before the first call.
+        writes: the arrays whose elements it puts into inputs at the end, by these inputs' names.
     """
 
     def __init__(
@@ -104,10 +107,12 @@ class Code:
         outputs: Sequence[Value],
         constants: Mapping[str, Any],
         at_once: bool = False,
+        writes: Mapping[str, Value] = MappingProxyType({}),
     ) -> None:
-        self._parts = steps, inputs, outputs, constants
+        self._parts = steps, inputs, outputs, constants, writes
         self._run, self.text = generated(*self._parts)
-        groups = grouped(steps, {each.name for each in outputs}, in_loops=True) if mode != "0" else []
+        needed = {each.name for each in (*outputs, *writes.values())}
+        groups = grouped(steps, needed, in_loops=True) if mode != "0" else []
         found = [each for each in groups if each.formula is not None]
         self._work = sum(len(each.formula.lines) * (each.size + CALL) for each in found if each.formula is not None)
         self._computed = 0
@@ -136,6 +141,7 @@ def generated(
     inputs: Sequence[Value],
     outputs: Sequence[Value],
     constants: Mapping[str, Any],
+    writes: Mapping[str, Value] = MappingProxyType({}),
     way: Literal["straight", "blocks", "loops"] = "blocks",
 ) -> tuple[Callable[..., Any], str]:
     """A function of the inputs' arrays that returns the outputs', and its source.
@@ -146,7 +152,7 @@ def generated(
     """
     source = Source(constants)
     source.lines.append(f"def run({', '.join(each.name for each in inputs)}):")
-    returned = {each.name for each in outputs}
+    returned = {each.name for each in (*outputs, *writes.values())}
     groups = [Group([*steps], False, None)] if way == "straight" else grouped(steps, returned, in_loops=way == "loops")
     for place, group in enumerate(groups):
         later = {each.name for following in groups[place + 1 :] for step in following.steps for each in step.arrays}
@@ -159,9 +165,11 @@ def generated(
         else:
             lines = straight(source, group.steps, later)
         source.lines += [f"    {line}" for line in lines]
+    source.lines += [f"    {name}[...] = {value.name}" for name, value in writes.items()]
     names = ", ".join(each.name for each in outputs)
     source.lines.append(f"    return ({names}{',' if outputs else ''})")
-    return source.compiled(), "\n".join([*source.lines, *source.loops])
+    draws = any(step.op.name in DRAWS for step in steps)
+    return source.compiled(draws), "\n".join([*source.lines, *source.loops])
 
 
 def straight(source: Source, steps: Sequence[Step], later: set[str]) -> list[str]:

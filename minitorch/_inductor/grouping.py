@@ -81,10 +81,19 @@ def _key(step: Step, in_loops: bool) -> Any:
         return None
     if not all(each.fake.is_contiguous() for each in (*step.arrays, *step.results)):
         return None
-    shape, *_ = folded([tuple(each.fake.shape) for each in (*step.results, *step.arrays)])
+    shapes = [tuple(each.fake.shape) for each in (*step.results, *step.arrays)]
+    if not all(_fits(each, shapes[0]) for each in shapes):  # a loss, which adds up what it computes
+        return None
+    shape, *_ = folded(shapes)
     if len(shape) > 1 and shape[-1] < ROW:
         return None
     return tuple(first.shape), first.dtype, in_loops and has_formula(step)
+
+
+def _fits(shape: Shape, into: Shape) -> bool:
+    """Whether an array is broadcast to a shape, or has it already."""
+    pairs = zip(reversed(shape), reversed(into), strict=False)
+    return len(shape) <= len(into) and all(size in (1, other) for size, other in pairs)
 
 
 def has_formula(step: Step) -> bool:

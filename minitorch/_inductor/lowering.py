@@ -2,8 +2,8 @@
 
 The backward pass is captured ahead of time by running the formulas of the ops on tensors without data, as PyTorch's
 AOTAutograd does; the results have one node, `CompiledFunctionBackward`. A graph that does more than calling kernels
-on arrays runs op by op, as the backend "eager" runs it: one that returns a view, writes, draws random numbers, or mixes
-dtypes. `steps.py` records the kernel calls, and `generating.py` writes the code.
+on arrays runs op by op, as the backend "eager" runs it: one that returns a view, draws random numbers other than
+dropout's, or mixes dtypes. `steps.py` records the kernel calls, and `generating.py` writes the code.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 
 from minitorch._dynamo import logs
 from minitorch._inductor.generating import Code, generated
-from minitorch._inductor.steps import CannotLower, Recorder, Step, Value, check_names
+from minitorch._inductor.steps import DRAWS, CannotLower, Recorder, Step, Value, bases_of, check_names
 from minitorch.autograd.function import Function
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.passes import grad
 from minitorch.devices import cpu, device
 from minitorch.ops.creation.filled import empty_strided
+from minitorch.random import default_generator
 from minitorch.tensor import Tensor, make_tensor
 
 META = device("meta")
@@ -84,15 +85,21 @@ class Lowered:
         self.outputs = [recorder.value(each) for each in results]
         made = {each.name: step.op for step in recorder.steps for each in step.results}
         own = [each.name for each in self.outputs if each.name in made and not made[each.name].memory.is_view]
-        if len({*own}) < len(results):
+        if len({*own}) < len(results) or {id(each._array) for each in results} & {id(each._array) for each in fakes}:
             raise CannotLower("an output that is an input, a view, or twice the same")
+        self.written = [i for i, each in enumerate(fakes) if id(each._array) in recorder.written]
+        if any(fakes[i].requires_grad for i in self.written):
+            raise CannotLower("a write to an input that requires a gradient")
+        self.writes = {self.inputs[i].name: recorder.value(fakes[i]) for i in self.written}
+        self.versions = [[recorder.versions.get(id(each._array), 0) for each in some] for some in (fakes, results)]
+        self.draws = any(step.op.name in DRAWS for step in recorder.steps)
         forward = list(recorder.steps)
         arrays = run_and_check_layouts(forward, self.inputs, [each._array for each in examples], recorder.constants)
         if grad_mode.enabled and any(each.requires_grad for each in results):
             self._with_backward(recorder, fakes, results, forward, arrays, at_once)
             self.run_on_tensors = self._run_recorded
         else:
-            self.run = Code(forward, self.inputs, self.outputs, recorder.constants, at_once)
+            self.run = Code(forward, self.inputs, self.outputs, recorder.constants, at_once, self.writes)
             logs.output_code(self.run.text)
             self.run_on_tensors = self._run_unrecorded
 
@@ -113,29 +120,65 @@ class Lowered:
         self.passes = Passes(recorder, fakes, differentiable, at_once)
         whole = self.passes.capture((True,) * len(differentiable), arrays)
         self.saved = self.passes.saved = whole.saved
-        bases = _bases(recorder.steps)
+        bases = bases_of(recorder.steps)
         roots = [bases.get(each.name, each.name) for each in self.saved]
+        if any(name in self.writes for name in roots):
+            raise CannotLower("the backward pass reads what has been overwritten")
         # The program can write to inputs and outputs. They are saved as tensors, whose version counters show that.
         self.watched_inputs = [i for i, each in enumerate(self.inputs) if each.name in roots]
         self.watched_outputs = [i for i, each in enumerate(self.outputs) if each.name in roots]
-        self.run = Code(forward, self.inputs, [*self.outputs, *self.saved], recorder.constants, at_once)
+        outputs = [*self.outputs, *self.saved]
+        self.run = Code(forward, self.inputs, outputs, recorder.constants, at_once, self.writes)
         logs.output_code(f"# forward\n{self.run.text}\n# backward\n{whole.run.text}")
         self.unused = [i for i, each in enumerate(fakes) if each.requires_grad and whole.slots[i] is None]
 
-    def _run_unrecorded(self, *inputs: Tensor) -> Any:
+    def _arrays(self, inputs: Sequence[Tensor]) -> Any:
+        """What generated code makes of the inputs' arrays; None where it doesn't take them, and nothing has happened.
+
+        It may have drawn random numbers, which go back; what it writes, it writes at its end.
+        """
+        if self.written and not self._are_apart(inputs):
+            return None
+        state = default_generator.get_state_array() if self.draws else None
         try:
             arrays = self.run(*[each._array for each in inputs])
         except FAILURES:
-            return self.gm.forward(*inputs)
-        return [make_tensor(each, value.fake.dtype, cpu) for each, value in zip(arrays, self.outputs, strict=True)]
+            if state is not None:
+                default_generator.set_state_array(state)
+            return None
+        _count(inputs, self.versions[0])
+        return arrays
+
+    def _are_apart(self, inputs: Sequence[Tensor]) -> bool:
+        """Whether what is written can be, and shares its memory with no other input."""
+        arrays = [each._array for each in inputs]
+        owners = [id(each if each.base is None else each.base) for each in arrays]
+        return all(arrays[i].flags.writeable and owners.count(owners[i]) == 1 for i in self.written)
+
+    def wrap(self, arrays: Sequence[Any]) -> list[Tensor]:
+        """The outputs, of which some count the writes of in-place forms."""
+        outputs = [make_tensor(each, value.fake.dtype, cpu) for each, value in zip(arrays, self.outputs, strict=False)]
+        _count(outputs, self.versions[1])
+        return outputs
+
+    def _run_unrecorded(self, *inputs: Tensor) -> Any:
+        arrays = self._arrays(inputs)
+        return self.gm.forward(*inputs) if arrays is None else self.wrap(arrays)
 
     def _run_recorded(self, *inputs: Tensor) -> Any:
+        arrays = self._arrays(inputs)
+        if arrays is None:
+            return self.gm.forward(*inputs)
         if self.unused:  # with an edge to them, their history would run as well, and fill leaves with zeros
             inputs = tuple(each.detach() if i in self.unused else each for i, each in enumerate(inputs))
-        try:
-            return CompiledFunction.apply(self, *inputs)
-        except FAILURES:
-            return self.gm.forward(*inputs)
+        return CompiledFunction.apply(self, arrays, *inputs)
+
+
+def _count(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
+    """Counts writes, as an in-place form counts its own."""
+    for each, times in zip(tensors, versions, strict=True):
+        for _ in range(times):
+            each._bump_version()
 
 
 class Backward(NamedTuple):
@@ -183,7 +226,7 @@ class Passes:
         distinct = list({each.name: each for each in gradients if each is not None}.values())
         backward = recorder.steps[done:]
         saved = _read_from_outside(backward, distinct, {*recorder.constants, *(each.name for each in given)})
-        bases = _bases(recorder.steps)
+        bases = bases_of(recorder.steps)
         roots = [bases.get(each.name, each.name) for each in distinct]
         if len({*roots}) < len(roots):
             raise CannotLower("two gradients that share memory")
@@ -214,16 +257,6 @@ def _zeros(like: Tensor) -> Any:
     return array
 
 
-def _bases(steps: Sequence[Step]) -> dict[str, str]:
-    """For each view, by name, the array whose memory it shares."""
-    bases: dict[str, str] = {}
-    for step in steps:
-        if step.op.memory.is_view:
-            first = step.args[0].name
-            bases.update((each.name, bases.get(first, first)) for each in step.results)
-    return bases
-
-
 def _read_from_outside(steps: Sequence[Step], results: Sequence[Value], given: Set[str]) -> list[Value]:
     """The arrays that steps read, or that are results, and that neither the steps make nor `given` names; each once."""
     own = {each.name for step in steps for each in step.results} | given
@@ -241,7 +274,9 @@ def run_and_check_layouts(
     """
     made = [each for step in steps for each in step.results]
     run, _ = generated(steps, inputs, made, constants, way="straight")
+    state = default_generator.get_state_array()
     arrays = run(*given)
+    default_generator.set_state_array(state)
     for value, array in zip(made, arrays, strict=True):
         strides = tuple(step // array.itemsize for step in array.strides)
         fits = array.shape == tuple(value.fake.shape) and array.dtype == value.fake.dtype.numpy
@@ -254,14 +289,9 @@ class CompiledFunction(Function):
     """The node of a compiled graph: its backward pass is generated code, too."""
 
     @staticmethod
-    def forward(ctx: Any, lowered: Lowered, *inputs: Tensor) -> Any:
-        arrays = lowered.run(*[each._array for each in inputs])
-        count = len(lowered.outputs)
-        outputs = tuple(
-            make_tensor(array, value.fake.dtype, cpu)
-            for array, value in zip(arrays[:count], lowered.outputs, strict=True)
-        )
-        ctx.lowered, ctx.arrays = lowered, arrays[count:]
+    def forward(ctx: Any, lowered: Lowered, arrays: Sequence[Any], *inputs: Tensor) -> Any:
+        outputs = tuple(lowered.wrap(arrays))
+        ctx.lowered, ctx.arrays = lowered, arrays[len(outputs) :]
         ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(
             *(each for each, needs in zip(outputs, lowered.requires_grad, strict=True) if not needs)
@@ -278,7 +308,7 @@ class CompiledFunction(Function):
         ctx.saved_tensors  # noqa: B018 - raises where one was written to, or the graph has been freed
         arrived = [each for each, needs in zip(grads, lowered.requires_grad, strict=True) if needs]
         if not any(each is not None for each in arrived):
-            return (None,) * (1 + len(lowered.inputs))
+            return (None,) * (2 + len(lowered.inputs))
         backward = lowered.passes.of(tuple(each is not None for each in arrived))
         found = backward.run(*ctx.arrays, *(each.contiguous()._array for each in arrived if each is not None))
         tensors = [
@@ -287,4 +317,4 @@ class CompiledFunction(Function):
         ]
         for slot, each in enumerate(tensors):
             each._holders = backward.slots.count(slot)  # nobody outside of the pass sees it: see autograd/ownership.py
-        return None, *(None if slot is None else tensors[slot] for slot in backward.slots)
+        return None, None, *(None if slot is None else tensors[slot] for slot in backward.slots)

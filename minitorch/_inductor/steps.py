@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from minitorch.autograd.grad_mode import no_grad
 from minitorch.devices import cpu
 from minitorch.dispatch import layers
-from minitorch.dispatch.apply import apply
+from minitorch.dispatch.apply import apply, apply_in_place
 from minitorch.dispatch.op import Op
-from minitorch.dtypes import FROM_NUMPY, bool_, float32, float64
+from minitorch.dtypes import FROM_NUMPY, bool_, float32, float64, int64
 from minitorch.fx.graph import Graph
 from minitorch.fx.node import Node
 from minitorch.library.operators import OpOverload, OpOverloadPacket
@@ -23,14 +24,15 @@ TYPES = (float32, float64)
 """The floating point dtypes of operands in lowered code. An op's operands all have the same one: none is converted."""
 
 NAMES = {
-    "abs", "acos", "add", "addcdiv", "addcmul", "addmm", "arange", "asin", "atan", "avg_pool2d", "batch_norm", "bmm",
-    "cat", "ceil", "chunk", "clamp", "contiguous", "conv2d", "cos", "cosh", "cross_entropy", "div", "dropout",
-    "embedding", "eq", "erf", "exp", "expand", "expm1", "flatten", "floor", "ge", "gelu", "getitem", "gt", "layer_norm",
-    "le", "leaky_relu", "lerp", "linear", "log", "log1p", "log_softmax", "lt", "masked_fill", "matmul", "max_pool2d",
-    "maximum", "mean", "minimum", "mm", "mse_loss", "mul", "multiply", "ne", "neg", "nll_loss", "ones", "permute",
-    "pos", "pow", "reciprocal", "relu", "reshape", "rms_norm", "rsqrt", "scaled_dot_product_attention", "sigmoid",
-    "silu", "sin", "sinh", "softmax", "softplus", "split", "sqrt", "square", "squeeze", "stack", "sub", "subtract",
-    "sum", "t", "tan", "tanh", "transpose", "tril", "triu", "truediv", "unsqueeze", "view", "zeros",
+    "abs", "acos", "adaptive_avg_pool2d", "add", "add_", "addcdiv", "addcmul", "addmm", "arange", "asin", "atan",
+    "avg_pool2d", "batch_norm", "bmm", "cat", "ceil", "chunk", "clamp", "contiguous", "conv2d", "cos", "cosh",
+    "cross_entropy", "div", "dropout", "embedding", "eq", "erf", "exp", "expand", "expm1", "flatten", "floor", "ge",
+    "gelu", "getitem", "gt", "iadd", "layer_norm", "le", "leaky_relu", "lerp", "linear", "log", "log1p", "log_softmax",
+    "lt", "masked_fill", "matmul", "max_pool2d", "maximum", "mean", "minimum", "mm", "mse_loss", "mul", "multiply",
+    "ne", "neg", "nll_loss", "ones", "permute", "pos", "pow", "reciprocal", "relu", "reshape", "rms_norm", "rsqrt",
+    "scaled_dot_product_attention", "sigmoid", "silu", "sin", "sinh", "softmax", "softplus", "split", "sqrt", "square",
+    "squeeze", "stack", "sub", "subtract", "sum", "t", "tan", "tanh", "transpose", "tril", "triu", "truediv",
+    "unsqueeze", "view", "zeros",
 }  # fmt: skip
 """The functions, methods and operators of graphs that are lowered.
 
@@ -42,15 +44,12 @@ the meta device.
 ATTRIBUTES = ("T", "mT")
 """The attributes of tensors that lowered graphs read: those that are views."""
 
-RANDOM = {
-    "dropout": (("p", 1, 0.5), ("training", 2, True)),
-    "scaled_dot_product_attention": (("dropout_p", 4, 0.0),),
-}
-"""The functions that draw random numbers if these arguments are true: their names, positions and defaults."""
+DRAWS = ("dropout_noise",)
+"""The ops whose kernels draw random numbers from the default generator."""
 
 
 def check_names(graph: Graph) -> None:
-    """Raises CannotLower for a graph that calls something else, or has random numbers or tensors of its own."""
+    """Raises CannotLower for a graph that calls something else, or has tensors of its own."""
     for node in graph.nodes:
         if node.op == "get_attr":
             raise CannotLower("a tensor of the graph's own")
@@ -62,13 +61,6 @@ def check_names(graph: Graph) -> None:
                 raise CannotLower(f"{name} is not among the functions that are lowered")
             if name == "getitem" and any(isinstance(each, Node) for each in leaves(node.args[1])):
                 raise CannotLower("an index that depends on data")
-            if name in RANDOM and all(_option(node, *option) for option in RANDOM[name]):
-                raise CannotLower(f"{name} with random numbers")
-
-
-def _option(node: Node, name: str, place: int, default: Any) -> Any:
-    """An argument of a call."""
-    return node.args[place] if len(node.args) > place else node.kwargs.get(name, default)
 
 
 def leaves(value: Any) -> list[Any]:
@@ -115,16 +107,32 @@ class Value(NamedTuple):
     fake: Tensor
 
 
+def bases_of(steps: Sequence[Step]) -> dict[str, str]:
+    """For each view, by name, the array whose memory it shares."""
+    bases: dict[str, str] = {}
+    for step in steps:
+        if step.op.memory.is_view:
+            first = step.args[0].name
+            bases.update((each.name, bases.get(first, first)) for each in step.results)
+    return bases
+
+
 class Recorder:
     """Records the ops that run on tensors without data, which come from the inputs.
 
     A tensor is recognized by its array, because autograd saves and unpacks tensors as other objects. Tensors that the
     graph creates without an input, such as a mask, are the same in every call, so they become `constants`.
+
+    A write is recorded as a step that makes a new array, which stands for the tensor from then on. `written` has these
+    arrays for each tensor that was written to, behind its own, and `versions` how many of the writes it counts, both by
+    the identity of the tensor's array.
     """
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self.constants: dict[str, Any] = {}
+        self.written: dict[int, list[Value]] = {}
+        self.versions: dict[int, int] = {}
         self._values: dict[int, Value] = {}
         self._fakes: dict[int, Tensor] = {}
         self._alive: list[Any] = []
@@ -142,7 +150,8 @@ class Recorder:
 
     def run(self, function: Callable[[], Any]) -> Any:
         """What a function returns; its ops are recorded."""
-        with layers.pushed(self._layer), layers.created_by(lambda make: self._constant(make(cpu.xp))):
+        creating = layers.created_by(lambda make: self._constant(make(cpu.xp)))
+        with layers.pushed(self._layer), creating, layers.overwritten(self._write):
             return function()
 
     def _add(self, fake: Tensor, value: Value) -> Value:
@@ -155,10 +164,17 @@ class Recorder:
     def _layer(self, op: Op, args: Sequence[Any], below: Any) -> Any:
         if not any(isinstance(each, Tensor) and each._device.type == "meta" for each in leaves(tuple(args))):
             return below(op, args)
-        if below is not apply:  # an in-place form, or one with `out=`
+        if below is apply_in_place and args[0]._device.type == "meta":
+            return self._in_place(op, replaced(tuple(args), self._without_data))
+        if below is not apply:  # a form with `out=`
             raise CannotLower(f"{op.name} is not a function of arrays")
         args = replaced(tuple(args), self._without_data)
         result = below(op, args)
+        self._record(op, args, result)
+        return result
+
+    def _record(self, op: Op, args: tuple[Any, ...], result: Any) -> None:
+        """Adds the step that makes the result."""
         several = isinstance(result, tuple)
         made: tuple[Any, ...] = tuple(result) if several else (result,)
         if not all(isinstance(each, Tensor) for each in made):
@@ -169,7 +185,28 @@ class Recorder:
         names = [f"v{len(self.steps)}{f'_{i}' if several else ''}" for i in range(len(made))]
         values = tuple(self._add(each, Value(name, each)) for name, each in zip(names, made, strict=True))
         self.steps.append(Step(op, given, values, several))
-        return result
+
+    def _in_place(self, op: Op, args: tuple[Any, ...]) -> Any:
+        """Records an in-place form as the op itself and a write."""
+        target = args[0]
+        with no_grad():
+            made = apply(op, args)
+        self._record(op, args, made)
+        if (made.shape, made.stride(), made.dtype) != (target.shape, target.stride(), target.dtype):
+            raise CannotLower(f"{op.name}_ writes into another layout")
+        apply_in_place(op, args)
+        self._write(target, made)
+        self.versions[id(target._array)] = self.versions.get(id(target._array), 0) + 1
+        return target
+
+    def _write(self, target: Tensor, made: Tensor) -> None:
+        """From here on, the tensor's elements are those of another, which nothing else overwrites."""
+        stood = self.written.setdefault(id(target._array), [self.value(target)])
+        bases = bases_of(self.steps)
+        if any(each.name in bases or each.name in bases.values() for each in stood):
+            raise CannotLower("a write to memory that several tensors share")
+        self._values[id(target._array)] = self.value(made)
+        stood.append(self.value(made))
 
     def _without_data(self, value: Any) -> Any:
         """A tensor without data in the place of one with data, which becomes a constant; anything else as it is."""
@@ -195,9 +232,8 @@ class Recorder:
     def _check_types(self, op: Op, args: Sequence[Any], result: Tensor) -> None:
         """Raises CannotLower where operands are converted to another dtype."""
         promoted = {each.dtype for place, each in enumerate(args) if place in op.promoted and isinstance(each, Tensor)}
-        if promoted and (
-            len(promoted) > 1 or not promoted <= {*TYPES, bool_} or result.dtype not in (*promoted, bool_)
-        ):
+        kept = {*TYPES, bool_, *({int64} & {result.dtype})}  # integers that stay so are not converted either
+        if promoted and (len(promoted) > 1 or not promoted <= kept or result.dtype not in (*promoted, bool_)):
             raise CannotLower(f"{op.name} of several dtypes")
         for place in op.schema.tensors:
             value = args[place] if place < len(args) else None

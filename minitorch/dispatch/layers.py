@@ -26,6 +26,8 @@ class Stack(threading.local):
     creating: Callable[[Callable[[Any], Any]], Any] | None = None
     """Makes the tensors that factories are asked for on the meta device: it gets a function of an array module that
     makes the array."""
+    overwriting: Callable[[Any, Any], None] | None = None
+    """Sees the tensors that a function overwrites by itself, and those with the new elements."""
 
 
 stack = Stack()
@@ -104,6 +106,16 @@ def created_by(create: Callable[[Callable[[Any], Any]], Any] | None) -> Iterator
         yield
     finally:
         stack.creating = before
+
+
+@contextmanager
+def overwritten(see: Callable[[Any, Any], None]) -> Iterator[None]:
+    """Has `see` told what functions of this thread overwrite without an op, as batch norm does its statistics."""
+    before, stack.overwriting = stack.overwriting, see
+    try:
+        yield
+    finally:
+        stack.overwriting = before
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from minitorch.arrays import Array, Shape
 from minitorch.autograd.engine import sum_to_size
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.autograd.grad_mode import state as grad_mode
+from minitorch.dispatch import layers
 from minitorch.dispatch.batched import Batched
 from minitorch.dispatch.common_device import differs
 from minitorch.dispatch.declaration import composite, private
@@ -239,6 +240,8 @@ def _move_towards(running: Tensor, statistic: Callable[[Tensor], Tensor], input:
             running.copy_(moved)
         else:
             running._put(moved._array)
+            if layers.count and layers.stack.overwriting is not None:
+                layers.stack.overwriting(running, moved)
 
 
 @private(
