@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from minitorch._inductor.rows import of_rows
 from minitorch._inductor.steps import Step, Value
 from minitorch.arrays.loops import FLOATS
 
@@ -164,7 +165,7 @@ class Formula(NamedTuple):
 
 
 def formula_of(steps: Sequence[Step]) -> Formula:
-    """The formula of elementwise steps. Raises NotAFormulaError if one of them has none."""
+    """The formula of elementwise steps and of those that go through rows. Raises NotAFormulaError if one has none."""
     lines: list[Line] = []
     results: dict[str, str] = {}
 
@@ -174,10 +175,11 @@ def formula_of(steps: Sequence[Step]) -> Formula:
         return Symbol(lines, dtype, results.get(value.name, value.name))
 
     for step in steps:
-        args = [symbol(each) if isinstance(each, Value) else each for each in step.args]
+        row, operands = of_rows(step) or (None, step.args)
+        args = [symbol(each) if isinstance(each, Value) else each for each in operands]
         given = {each.name for each in args if isinstance(each, Symbol)}
         try:
-            made = step.op.kernel(SymbolicNumPy(), *args)
+            made = step.op.kernel(SymbolicNumPy(), *args) if row is None else add_line(row, args)
         except REFUSALS as reason:
             raise NotAFormulaError(str(reason)) from None
         (result,) = step.results

@@ -232,19 +232,20 @@ def looped(source: Source, group: Group, formula: Formula, needed: set[str], lat
     fake = group.steps[0].results[0].fake
     whole, dtype = tuple(fake.shape), fake.dtype.numpy
     read, made = dict(sorted(group.read.items())), dict.fromkeys(sorted(needed), whole)
-    shape, *shapes = folded([whole, *(tuple(each.fake.shape) for each in read.values())])
-    inputs = dict(zip(read, shapes, strict=True))
+    row = [whole[-1:]] if group.by_rows else []  # one more array, which keeps the last dimension by itself
+    shape, *shapes = folded([whole, *(tuple(each.fake.shape) for each in read.values()), *row])
+    inputs = dict(zip(read, shapes, strict=False))
     outputs = {name: formula.results[name] for name in made}
     shared = {name: each for name, each in inputs.items() if each[0] != shape[0]}
     parted = {name: each for name, each in inputs.items() if name not in shared} | dict.fromkeys(outputs, shape)
-    text = loops.source_of(formula.lines, parted | shared, outputs, dtype)
+    text = loops.source_of(formula.lines, parted | shared, outputs, dtype, group.by_rows)
     name = f"loop_{len(source.loops)}"
     source.scope[name] = loops.compiled(text)
     source.loops.append(f"\n# {name}\n{text}")
     shown = {each: tuple(value.fake.shape) for each, value in read.items()} | made
     flat = {each: _reshaped(each, shown[each], to) for each, to in (parted | shared).items()}
     called = f"{name}({', '.join(flat.values())})"
-    if group.size >= 2 * PART:
+    if group.size >= 2 * PART and not (group.by_rows and len(shape) == 1):
         source.scope["by_parts"] = by_parts
         parts = ", ".join(flat[each] for each in parted)
         called = f"by_parts({', '.join([name, f'({parts},)', *(flat[each] for each in shared)])})"

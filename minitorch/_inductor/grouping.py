@@ -1,4 +1,4 @@
-"""Which steps are computed together: elementwise ones whose results have one shape.
+"""Which steps are computed together: elementwise ones whose results have one shape, and softmax and its kin.
 
 Their operands may be smaller. Dimensions that all arrays of a group have, or lack, together become one, so that a chain
 of an image and a vector of its channels goes through three dimensions, and most chains go through one.
@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final, NamedTuple
 
 from minitorch._inductor.formulas import Formula, NotAFormulaError, formula_of
+from minitorch._inductor.rows import of_rows
 from minitorch._inductor.steps import Step, Value, replaced
 from minitorch.arrays import Shape
 
@@ -32,6 +33,11 @@ class Group(NamedTuple):
         """The arrays that the group reads and doesn't make, by name."""
         made = {each.name for step in self.steps for each in step.results}
         return {each.name: each for step in self.steps for each in step.arrays if each.name not in made}
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether one of the steps goes through rows, which a loop has to have whole then."""
+        return any(of_rows(step) is not None for step in self.steps)
 
     @property
     def size(self) -> int:
@@ -74,18 +80,20 @@ def _group(key: Any, steps: list[Step]) -> Group:
 def _key(step: Step, in_loops: bool) -> Any:
     """Shape, dtype, and with `in_loops` whether there is a formula; None for a step that isn't elementwise.
 
-    Nor is one, here, whose arrays aren't contiguous, or which goes through short rows.
+    Nor is one, here, whose arrays aren't contiguous, or which goes through short rows. In a loop, steps that go through
+    rows are like elementwise ones.
     """
     first = step.results[0].fake
-    if not step.op.memory.elementwise or step.is_tuple or not step.arrays:
+    by_rows = in_loops and of_rows(step) is not None
+    if not (step.op.memory.elementwise or by_rows) or step.is_tuple or not step.arrays:
         return None
     if not all(each.fake.is_contiguous() for each in (*step.arrays, *step.results)):
         return None
     shapes = [tuple(each.fake.shape) for each in (*step.results, *step.arrays)]
     if not all(_fits(each, shapes[0]) for each in shapes):  # a loss, which adds up what it computes
         return None
-    shape, *_ = folded(shapes)
-    if len(shape) > 1 and shape[-1] < ROW:
+    shape, *_ = folded([*shapes, shapes[0][-1:]] if by_rows else shapes)
+    if (by_rows or len(shape) > 1) and shape[-1] < ROW:
         return None
     return tuple(first.shape), first.dtype, in_loops and has_formula(step)
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from minitorch._inductor.formulas import CALLED, INLINE, MASKS, Line, Operand
+from minitorch._inductor.rows import FILES
 from minitorch.arrays import Shape
 from minitorch.arrays.loops import cache_folder
 
@@ -46,15 +47,18 @@ def compiled(source: str) -> Callable[..., None]:
     return loop
 
 
-def source_of(lines: Sequence[Line], arrays: Mapping[str, Shape], outputs: Mapping[str, str], dtype: Any) -> str:
+def source_of(
+    lines: Sequence[Line], arrays: Mapping[str, Shape], outputs: Mapping[str, str], dtype: Any, by_rows: bool = False
+) -> str:
     """The source of a module with `loop(*arrays)`, whose arguments have one dtype and as many dimensions.
 
     Args:
         lines: what is computed.
         arrays: the shapes of what is read and written, which are broadcast together.
         outputs: for each array that is written, the name of the line whose values it gets.
+        by_rows: whether blocks are whole rows of the last dimension, which some lines need.
     """
-    return _Writer(lines, arrays, outputs, dtype).text()
+    return _Writer(lines, arrays, outputs, dtype, by_rows).text()
 
 
 def needed(lines: Sequence[Line], outputs: Collection[str]) -> list[Line]:
@@ -78,7 +82,7 @@ def in_segments(lines: Sequence[Line]) -> list[list[Line]]:
             if line.function in INLINE and waiting.isdisjoint(line.operands):
                 inline.append(line)
                 waiting.remove(line.name)
-        calls = [line for line in lines if line.function in CALLED and waiting.isdisjoint(line.operands)]
+        calls = [line for line in lines if line.function not in INLINE and waiting.isdisjoint(line.operands)]
         segments += [*([inline] if inline else []), *([line] for line in calls)]
         done = {line.name for line in (*inline, *calls)}
         lines = [line for line in lines if line.name not in done]
@@ -89,9 +93,14 @@ class _Writer:
     """Writes one loop."""
 
     def __init__(
-        self, lines: Sequence[Line], arrays: Mapping[str, Shape], outputs: Mapping[str, str], dtype: Any
+        self,
+        lines: Sequence[Line],
+        arrays: Mapping[str, Shape],
+        outputs: Mapping[str, str],
+        dtype: Any,
+        by_rows: bool,
     ) -> None:
-        self.arrays, self.outputs, self.dtype = arrays, outputs, dtype
+        self.arrays, self.outputs, self.dtype, self.by_rows = arrays, outputs, dtype, by_rows
         self.shape = arrays[next(iter(outputs))]
         self.segments = in_segments(needed(lines, outputs.values()))
         self.masks = {line.name for line in lines if line.function in MASKS or line.function.startswith("bitwise")}
@@ -110,8 +119,11 @@ class _Writer:
             if self.stored[line] != f"b_{name}":  # a second array with the same values
                 body.append(f"b_{name}[:] = {self.stored[line]}")
         block = max(CACHE // (self.dtype.itemsize * (len(self.arrays) + self.scratch)) // 64, 1) * 64
-        block = block if block < self.shape[-1] or len(self.shape) == 1 else self.shape[-1]
-        called = sorted({line.function for segment in self.segments for line in segment} & CALLED)
+        if self.by_rows or (block > self.shape[-1] and len(self.shape) > 1):
+            block = self.shape[-1]
+        functions = sorted({line.function for segment in self.segments for line in segment})
+        called = [each for each in functions if each in CALLED]
+        rows_of = [f"from minitorch.kernels.loops.{FILES[each]} import {each}" for each in functions if each in FILES]
         first = next(iter(self.outputs))
         kind = f"{self.dtype}[{':,' * (len(self.shape) - 1)}::1]"
         rows = [f"for i{axis} in range({first}.shape[{axis}]):" for axis in range(len(self.shape) - 1)]
@@ -127,6 +139,7 @@ class _Writer:
             "",
             "from minitorch.kernels.loops.compiling import compiled_for",
             "from minitorch.kernels.loops.inner import elementwise",
+            *rows_of,
             "",
             *(f'{name} = elementwise("{name}")' for name in called),
             *(f"{name} = np.{self.dtype}({_literal(value)})" for value, name in self.numbers.items()),
@@ -150,10 +163,15 @@ class _Writer:
         segment = self.segments[place]
         later = {each for following in self.segments[place + 1 :] for line in following for each in line.operands}
         own = {line.name for line in segment}
-        if segment[0].function in CALLED:
+        if segment[0].function not in INLINE:
             (line,) = segment
             operands = [self._operand(each, own, "") for each in line.operands]
-            return [f"{line.function}({', '.join([*operands, self._store(line.name, later)])})"]
+            if line.function in FILES:  # unlike NumPy's loops, it reads its operands after it has begun to write
+                later |= {*line.operands}
+            into = [self._store(line.name, later)]
+            if line.function == "log_softmax_row":
+                into.append(self._store(f"powers of {line.name}", later | {line.name}))
+            return [f"{line.function}({', '.join([*operands, *into])})"]
         text = ["for i in range(n):"]
         for line in segment:
             operands = [self._operand(each, own, "[i]") for each in line.operands]

@@ -98,16 +98,21 @@ def standardize(x: Array, row: Array, eps: float) -> float:
 
 
 @compiled
+def normalize_row(x: Array, weight: Array, bias: Array, eps: float, row: Array) -> None:
+    """Writes x̂ · weight + bias to `row`."""
+    standardize(x, row, eps)
+    if weight.size:
+        for j in range(row.size):
+            row[j] *= weight[j]
+    if bias.size:
+        for j in range(row.size):
+            row[j] += bias[j]
+
+
+@compiled
 def _normalize_into(result: Array, x: Array, weight: Array, bias: Array, eps: float) -> bool:
     for i in range(len(x)):
-        row = result[i]
-        standardize(x[i], row, eps)
-        if weight.size:
-            for j in range(row.size):
-                row[j] *= weight[j]
-        if bias.size:
-            for j in range(row.size):
-                row[j] += bias[j]
+        normalize_row(x[i], weight, bias, eps, result[i])
     return True
 
 

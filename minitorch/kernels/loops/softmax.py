@@ -39,50 +39,66 @@ def subtract_maximum(row: Array, x: Array) -> None:
 
 
 @compiled
+def softmax_row(x: Array, row: Array) -> None:
+    subtract_maximum(row, x)
+    exp(row, row)
+    scale = row.dtype.type(1) / add(row, row.dtype.type(0))
+    for j in range(row.size):
+        row[j] *= scale
+
+
+@compiled
 def _softmax(out: Array, x: Array) -> bool:
     for i in range(len(x)):
-        row = out[i]
-        subtract_maximum(row, x[i])
-        exp(row, row)
-        scale = row.dtype.type(1) / add(row, row.dtype.type(0))
-        for j in range(row.size):
-            row[j] *= scale
+        softmax_row(x[i], out[i])
     return True
+
+
+@compiled
+def log_softmax_row(x: Array, row: Array, powers: Array) -> None:
+    subtract_maximum(row, x)
+    exp(row, powers)
+    total = powers[:1]
+    total[0] = add(powers, row.dtype.type(0))
+    log(total, total)
+    for j in range(row.size):
+        row[j] -= total[0]
 
 
 @compiled
 def _log_softmax(out: Array, x: Array) -> bool:
     powers = np.empty_like(x[0])
-    total = np.empty(1, x.dtype)
     for i in range(len(x)):
-        row = out[i]
-        subtract_maximum(row, x[i])
-        exp(row, powers)
-        total[0] = add(powers, row.dtype.type(0))
-        log(total, total)
-        for j in range(row.size):
-            row[j] -= total[0]
+        log_softmax_row(x[i], out[i], powers)
     return True
+
+
+@compiled
+def softmax_gradient_row(grad: Array, y: Array, row: Array) -> None:
+    for j in range(row.size):
+        row[j] = grad[j] * y[j]
+    total = add(row, row.dtype.type(0))
+    for j in range(row.size):
+        row[j] = (grad[j] - total) * y[j]
 
 
 @compiled
 def _softmax_gradient(out: Array, grad: Array, y: Array) -> bool:
     for i in range(len(grad)):
-        row = out[i]
-        for j in range(row.size):
-            row[j] = grad[i, j] * y[i, j]
-        total = add(row, row.dtype.type(0))
-        for j in range(row.size):
-            row[j] = (grad[i, j] - total) * y[i, j]
+        softmax_gradient_row(grad[i], y[i], out[i])
     return True
+
+
+@compiled
+def log_softmax_gradient_row(grad: Array, y: Array, row: Array) -> None:
+    exp(y, row)
+    total = add(grad, row.dtype.type(0))
+    for j in range(row.size):
+        row[j] = grad[j] - row[j] * total
 
 
 @compiled
 def _log_softmax_gradient(out: Array, grad: Array, y: Array) -> bool:
     for i in range(len(grad)):
-        row = out[i]
-        exp(y[i], row)
-        total = add(grad[i], row.dtype.type(0))
-        for j in range(row.size):
-            row[j] = grad[i, j] - row[j] * total
+        log_softmax_gradient_row(grad[i], y[i], out[i])
     return True
