@@ -83,6 +83,7 @@ class Lowered:
         self.inputs = [recorder.input(fake, f"x{i}") for i, fake in enumerate(fakes)]
         results = recorder.run(lambda: gm.forward(*fakes))
         self.outputs = [recorder.value(each) for each in results]
+        self.dtypes = [each.fake.dtype for each in self.outputs]
         made = {each.name: step.op for step in recorder.steps for each in step.results}
         own = [each.name for each in self.outputs if each.name in made and not made[each.name].memory.is_view]
         if len({*own}) < len(results) or {id(each._array) for each in results} & {id(each._array) for each in fakes}:
@@ -91,7 +92,8 @@ class Lowered:
         if any(fakes[i].requires_grad for i in self.written):
             raise CannotLower("a write to an input that requires a gradient")
         self.writes = {self.inputs[i].name: recorder.value(fakes[i]) for i in self.written}
-        self.versions = [[recorder.versions.get(id(each._array), 0) for each in some] for some in (fakes, results)]
+        self.versions_of_inputs = recorder.versions_of(fakes)
+        self.versions_of_outputs = recorder.versions_of(results)
         self.draws = any(step.op.name in DRAWS for step in recorder.steps)
         forward = list(recorder.steps)
         arrays = run_and_check_layouts(forward, self.inputs, [each._array for each in examples], recorder.constants)
@@ -146,7 +148,8 @@ class Lowered:
             if state is not None:
                 default_generator.set_state_array(state)
             return None
-        _count(inputs, self.versions[0])
+        for i, times in self.versions_of_inputs:
+            _count(inputs[i], times)
         return arrays
 
     def _are_apart(self, inputs: Sequence[Tensor]) -> bool:
@@ -157,8 +160,9 @@ class Lowered:
 
     def wrap(self, arrays: Sequence[Any]) -> list[Tensor]:
         """The outputs, of which some count the writes of in-place forms."""
-        outputs = [make_tensor(each, value.fake.dtype, cpu) for each, value in zip(arrays, self.outputs, strict=False)]
-        _count(outputs, self.versions[1])
+        outputs = [make_tensor(each, dtype, cpu) for each, dtype in zip(arrays, self.dtypes, strict=False)]
+        for i, times in self.versions_of_outputs:
+            _count(outputs[i], times)
         return outputs
 
     def _run_unrecorded(self, *inputs: Tensor) -> Any:
@@ -174,11 +178,10 @@ class Lowered:
         return CompiledFunction.apply(self, arrays, *inputs)
 
 
-def _count(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
+def _count(tensor: Tensor, times: int) -> None:
     """Counts writes, as an in-place form counts its own."""
-    for each, times in zip(tensors, versions, strict=True):
-        for _ in range(times):
-            each._bump_version()
+    for _ in range(times):
+        tensor._bump_version()
 
 
 class Backward(NamedTuple):

@@ -148,6 +148,11 @@ class Recorder:
             raise CannotLower("a tensor that no recorded op has made")
         return found
 
+    def versions_of(self, fakes: Sequence[Tensor]) -> list[tuple[int, int]]:
+        """The positions of those that in-place forms have written to, and how often."""
+        counts = [self.versions.get(id(each._array), 0) for each in fakes]
+        return [(i, count) for i, count in enumerate(counts) if count]
+
     def run(self, function: Callable[[], Any]) -> Any:
         """What a function returns; its ops are recorded."""
         creating = layers.created_by(lambda make: self._constant(make(cpu.xp)))

@@ -234,6 +234,29 @@ def test_writes_that_another_input_sees_happen_op_by_op() -> None:
     assert both.tolist() == [2.0] * 4
 
 
+def test_a_write_to_an_input_with_a_history_continues_that() -> None:
+    def move(x: Any, w: Any) -> Any:
+        x.add_(w)
+        return w * 2
+
+    found = []
+    for function in (move, torch.compile(move, fullgraph=True)):
+        leaf, w = values(4).requires_grad_(), values(4).requires_grad_()
+        x = leaf * 3
+        (function(x, w) * x).sum().backward()
+        found.append([type(x.grad_fn).__name__, leaf.grad.tolist(), w.grad.tolist()])
+    assert found[0] == found[1]
+
+
+def test_a_size_that_is_new_draws_what_eager_mode_draws() -> None:
+    compiled = torch.compile(lambda x: F.dropout(x, 0.5) * 2, dynamic=True, fullgraph=True)
+    found = []
+    for function in (compiled, lambda x: F.dropout(x, 0.5) * 2):
+        torch.manual_seed(0)
+        found.append([function(values(n)).tolist() for n in (5, 7, 9, 5)])
+    assert found[0] == found[1]
+
+
 def test_what_fails_after_a_draw_leaves_the_stream_of_eager_mode() -> None:
     def function(table: Any, tokens: Any) -> Any:
         return F.embedding(tokens, F.dropout(table, 0.5)) * 2
