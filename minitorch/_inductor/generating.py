@@ -205,8 +205,8 @@ def blocked(source: Source, group: Group, needed: set[str]) -> list[str]:
         if result.name in needed:
             lines.append(f"f_{result.name} = xp.empty({shape}, {source.constant(result.fake.dtype.numpy)})")
     lines.append(f"for start in range(0, {shape[0]}, {block}):")
-    for name, each in zip(read, shapes, strict=True):
-        lines.append(f"    b_{name} = f_{name}" + (f"[start : start + {block}]" if each[0] == shape[0] else ""))
+    for name, own_shape in zip(read, shapes, strict=True):
+        lines.append(f"    b_{name} = f_{name}" + (f"[start : start + {block}]" if own_shape[0] == shape[0] else ""))
     names = {name: f"b_{name}" for name in (*read, *own)}
     for place, step in enumerate(steps):
         name = step.results[0].name

@@ -173,9 +173,9 @@ class Recorder:
             return self._in_place(op, replaced(tuple(args), self._without_data))
         if below is not apply:  # a form with `out=`
             raise CannotLower(f"{op.name} is not a function of arrays")
-        args = replaced(tuple(args), self._without_data)
-        result = below(op, args)
-        self._record(op, args, result)
+        given: tuple[Any, ...] = replaced(tuple(args), self._without_data)
+        result = below(op, given)
+        self._record(op, given, result)
         return result
 
     def _record(self, op: Op, args: tuple[Any, ...], result: Any) -> None:

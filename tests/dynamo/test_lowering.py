@@ -61,6 +61,10 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "a softmax in a chain": (lambda x, w: (F.softmax(x * 2 + w, -1) + 1).log() * x, ((5, 70), (70,))),
     "a softmax along another dimension": (lambda x: F.softmax(x * 2, 0) * x + 1, ((70, 66),)),
     "two log-softmaxes": (lambda x, y: F.log_softmax(x * y, -1) * F.log_softmax(y + 1, -1), ((2, 3, 70),) * 2),
+    "a log-softmax of another": (
+        lambda x: F.log_softmax(F.log_softmax(x * 2, -1) + 1, -1) * x.sin() * x.cos(),
+        ((5, 70),),
+    ),
     "a softmax of one row": (lambda x: (F.softmax(x * 2, -1) + x).exp(), ((3 * PART,),)),
     "a layer norm in a chain": (lambda x, w, b: F.layer_norm(x + w, (70,), w, b).tanh() * x, ((5, 70), (70,), (70,))),
     "norm and softmax": (lambda x, w: F.layer_norm(F.softmax(x * 3, -1) - x, (64,), w, w) * 2, ((3, 4, 64), (64,))),

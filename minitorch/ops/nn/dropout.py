@@ -13,8 +13,9 @@ from minitorch.arrays import Array
 from minitorch.arrays.quiet import quiet
 from minitorch.dispatch import layers
 from minitorch.dispatch.batched import Batched, drawn, levels
-from minitorch.dispatch.declaration import KEEP, composite, declare
+from minitorch.dispatch.declaration import composite, declare
 from minitorch.dispatch.errors import cannot_cast
+from minitorch.dispatch.op import KEEP
 from minitorch.dtypes import float32
 from minitorch.kernels import sampling
 from minitorch.layout import empty_as
