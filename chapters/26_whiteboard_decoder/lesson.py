@@ -1,8 +1,9 @@
 # %% [markdown]
 # # One decoder, twelve changes
-# In this chapter you take a transformer decoder apart, as interviewers do: you change its positions, shrink its cache, make its
-# attention linear, and write its backward pass by hand. Each change is either a *rewrite*, which keeps the outputs up to
-# rounding, or a *real change*, and you learn to say which it is before you run it. The exercises are whiteboard problems.
+# In this chapter you take a transformer decoder apart, as interviewers do. You change its positions, shrink its cache, make its
+# attention linear, and write its backward pass by hand. Some of these changes are *rewrites*, which keep the outputs up to
+# rounding. The others are *real changes*. You learn to say which is which before you run the code. The exercises are whiteboard
+# problems.
 
 # %% [markdown] tags=["short"]
 # ## Biases of keys, queries and values: which of them matter?
@@ -60,13 +61,13 @@ biased = attend(rotate(q), rotate(k + constant), v)
 print("keys + constant, then RoPE: differs by", difference(biased, attend(rotate(q), rotate(k), v)))
 
 # %% [markdown] tags=["short"]
-# The first and fourth edits are rewrites. A constant that is added to all keys adds the same number to every score of a query,
-# and a softmax ignores whatever its whole row has in common. This is why the bias of a key projection does nothing, and why
-# Whisper, for example, has none. A constant in the queries, however, adds a different number for each key, so it shifts attention
-# towards some of them.
+# The first and fourth edits are rewrites. A constant in all keys adds the same number to every score of a query, and a softmax
+# ignores a number that its whole row has in common. So the bias of a key projection does nothing, and Whisper, for example, has
+# none. A constant in the queries adds a different number for each key, so it shifts attention towards some of them.
 #
-# The key bias drops out only as long as nothing between it and the dot product depends on the position or the key. RoPE rotates
-# the constant by the key's position, so there the bias matters (Qwen2 has one), and it also matters if the keys are normalized.
+# When does a key bias matter after all? When something between it and the dot product depends on the position or the key. RoPE
+# rotates the constant by the key's position, so there the bias matters, and Qwen2 has one. It also matters if the keys are
+# normalized.
 #
 # A constant in the values reappears unchanged in the output, because each row of weights adds up to 1. These two facts, *softmax
 # ignores a shift of its row* and *weights add up to 1*, settle most of the changes below.
@@ -74,12 +75,12 @@ print("keys + constant, then RoPE: differs by", difference(biased, attend(rotate
 # %% [markdown]
 # ## Causal masks with a KV cache
 # In this chapter, the last query belongs to the last key, so a single new token sees the whole cache.
-# `F.scaled_dot_product_attention` with `is_causal=True`, however, aligns its mask with the *first* key, so with a cache, a single
-# query sees only key 0. Leave `is_causal` out when you decode one query at a time, and pass a mask when there are several.
+# `F.scaled_dot_product_attention` with `is_causal=True` aligns its mask with the *first* key instead. With a cache, a single query
+# then sees only key 0. So leave `is_causal` out when you decode one query at a time, and pass a mask when there are several.
 #
 # ## Padding: a fully masked row gives NaN
-# In [cross-attention](14_attention.ipynb) the keys come from another text, which has padding of its own. Masked scores are set to −∞,
-# so that their weights are exactly 0. What happens if *all* keys of a row are padding?
+# In [cross-attention](14_attention.ipynb) the keys come from another text, which has padding of its own. You set their scores to
+# −∞, and their weights become exactly 0. What happens if *all* keys of a row are padding?
 
 # %% tags=["proof-all-masked"]
 scores, values = np.zeros((1, 3)), np.array([[10.0], [20.0], [30.0]])
@@ -89,22 +90,21 @@ print("−1e30 everywhere: ", (softmax(scores - 1e30) @ values).item())
 print("and weights times the mask:", (softmax(scores - 1e30) * np.zeros(3) @ values).item())
 
 # %% [markdown]
-# In a softmax written by hand, a row of −∞ gives 0/0, which is NaN. PyTorch has both behaviours: `F.scaled_dot_product_attention`
-# returns zeros for such a row, while `nn.MultiheadAttention`, which by default returns the weights and so computes them with a plain
-# softmax, returns NaN.
+# In a softmax written by hand, a row of −∞ gives 0/0, which is NaN. PyTorch has both behaviours. `F.scaled_dot_product_attention`
+# returns zeros for such a row. `nn.MultiheadAttention` returns NaN, because by default it also returns the weights and computes
+# them with a plain softmax.
 #
-# A large negative number instead of −∞ avoids the NaN, but then the output is the average of the padding, and no error tells you so.
-# Nor does every number fit: −1e30 is out of float16's range, where even `finfo.min` has to be *filled in*, because adding it to a
-# score of −100 overflows to −∞ again. The safe fix is to fill in a finite number and then multiply the weights by the mask, which
+# A large negative number instead of −∞ avoids the NaN, but then the output is the average of the padding, and no error tells you
+# so. Nor does every number fit. In float16, −1e30 is out of range. Even `finfo.min` has to be *filled in*, because adding it to a
+# score of −100 overflows to −∞ again. The safe fix is to fill in a finite number and then multiply the weights by the mask. That
 # sets such a row to 0 and leaves all other rows alone.
 #
 # ## Position encodings
 # ### Biases by distance: ALiBi and T5's buckets
-# Attention by itself doesn't depend on the order of its keys, and in a decoder only the causal mask gives a hint of it.
-# Positions therefore have to be supplied: *sinusoidal encodings* are added to the embeddings, whereas a *bias* is added to
-# the scores. **ALiBi** subtracts slope · distance, with a different slope for each head, and **T5** learns one number per
-# head for each *bucket* of distances. The next cell computes T5's buckets, which are exact for near keys and logarithmic for
-# far ones, and draws ALiBi's factors:
+# Attention by itself doesn't depend on the order of its keys; only the causal mask gives a hint of it. So you have to supply
+# positions. *Sinusoidal encodings* are added to the embeddings, and a *bias* is added to the scores. **ALiBi** subtracts slope ·
+# distance, with a different slope for each head. **T5** learns one number per head for each *bucket* of distances. The next cell
+# computes T5's buckets, which are exact for near keys and logarithmic for far ones. Then it draws ALiBi's factors:
 
 # %% tags=["proof-buckets"]
 distances = np.arange(128)
@@ -120,14 +120,14 @@ about = "exp(−slope · distance): head 1 sees a few tokens, head 7 more than a
 pictures.curves(lines, distances, xlabel="distance", ylabel="factor on the weight", alt=about)
 
 # %% [markdown]
-# An ALiBi head with a large slope attends to its neighbours only, while one with a small slope sees far, so the bias acts like a
+# An ALiBi head with a large slope attends to its neighbours only, and a head with a small slope sees far. The bias acts like a
 # window with a soft edge.
 #
 # **Interview · Sines, ALiBi, T5 buckets or RoPE: how do they differ?**
 #
-# - *Thirty seconds:* Sines are added to the embeddings and give absolute positions. ALiBi and T5 instead add a bias to the scores that
-#   depends on the distance, which is a fixed slope per head in ALiBi and a learned number per bucket in T5. RoPE rotates queries and
-#   keys, so that their product depends on positions only through the distance.
+# - *Thirty seconds:* Sines are added to the embeddings and give absolute positions. ALiBi and T5 add a bias to the scores that
+#   depends on the distance. In ALiBi it is a fixed slope per head, and in T5 a learned number per bucket. RoPE rotates queries and
+#   keys, so their product depends on positions only through the distance.
 # - *Longer:* Most models since Llama use RoPE, because it acts inside the dot product: a score depends on content and distance
 #   together, and fused kernels need no bias. ALiBi models read longer texts without further training, but mainly because they ignore
 #   what is far away.
@@ -140,11 +140,11 @@ pictures.curves(lines, distances, xlabel="distance", ylabel="factor on the weigh
 # - *Proof:* `proof-buckets`.
 #
 # ### Extending the context of RoPE: position interpolation, NTK, YaRN
-# Since RoPE rotates each pair of elements by position · frequency, a context is extended by lowering the frequencies. In a model
-# that was trained on 1,024 tokens, the fast pairs have turned many times, while the slow ones haven't completed a single turn. At
-# four times the length, those slow pairs would reach angles that the model has never seen. *Position interpolation* (PI) divides
-# all frequencies by 4, *NTK* raises the base so that only the slowest pair is divided by 4, and *YaRN* divides the slow pairs and
-# leaves the fast ones:
+# RoPE rotates each pair of elements by position · frequency, so you extend a context by lowering the frequencies. Take a model that
+# was trained on 1,024 tokens. Its fast pairs have turned many times, but the slow ones haven't completed a single turn. At four
+# times the length, those slow pairs would reach angles that the model has never seen. *Position interpolation* (PI) divides all
+# frequencies by 4. *NTK* raises the base, so that only the slowest pair is divided by 4. *YaRN* divides the slow pairs and leaves
+# the fast ones:
 
 # %% tags=["proof-stretch"]
 original, scale, width = 1024, 4, 64
@@ -172,29 +172,29 @@ def draw(method):
 pictures.slider(draw, start={"method": "YaRN"}, method=["NTK", "YaRN"])
 
 # %% [markdown]
-# Position interpolation blurs the fast pairs, which tell neighbours apart, because it slows all pairs alike. NTK spares them, but
-# it divides most slow pairs by less than 4, so 13 of them still reach new angles. YaRN divides every pair with less than one turn
-# by 4 and leaves every pair with at least 32 turns unchanged. Since more keys compete in a longer text, it also multiplies the
-# scores by a factor, (0.1 · ln s + 1)².
+# Position interpolation slows all pairs alike, so it blurs the fast ones, which tell neighbours apart. NTK spares them, but it
+# divides most slow pairs by less than 4, so 13 of them still reach new angles. YaRN divides every pair with less than one turn by 4
+# and leaves every pair with at least 32 turns unchanged. Since more keys compete in a longer text, it also multiplies the scores by
+# a factor, (0.1 · ln s + 1)².
 #
 # **Interview · How do you stretch a context from 8k to 128k?**
 #
-# - *Thirty seconds:* I rescale RoPE's frequencies so that no pair meets an angle it hasn't seen: as in YaRN, the slow ones are divided
-#   by 16, while the fast ones stay. Then I train a little on long texts, and I test with tasks that need the whole context, not just
+# - *Thirty seconds:* I rescale RoPE's frequencies so that no pair meets an angle it hasn't seen. As in YaRN, I divide the slow ones
+#   by 16 and leave the fast ones. Then I train a little on long texts, and I test with tasks that need the whole context, not just
 #   with a needle.
 # - *Longer:* Most long-context models do it in stages, with a larger base and continued pretraining on longer and longer documents.
 #   They use context parallelism for it, because activations and the cost of attention grow with the length. Perplexity at the end of a
 #   long text shows only whether the model broke.
-# - *They ask next:* Why not just raise the base? If the base is just large enough for the slowest pair, other slow pairs still reach
-#   angles that the model hasn't seen; a still larger base slows the fast pairs as well. Either way the model needs some training, and
-#   if you train anyway, a larger base is a good start.
+# - *They ask next:* Why not just raise the base? If the base is just large enough for the slowest pair, other slow pairs still
+#   reach new angles. A still larger base slows the fast pairs as well. Either way the model needs some training, and if you train
+#   anyway, a larger base is a good start.
 # - *The trap:* Rescaling while a cache holds keys that were rotated with the old frequencies.
 # - *Proof:* `proof-stretch`; on trained models: [chapter 24b](24b_llama.ipynb).
 #
 # ## A smaller KV cache
 # ### Sliding-window attention with a ring buffer
-# With a [window](14_attention.ipynb) of w keys, older keys are never needed again, so the cache can be a *ring buffer* that keeps
-# position p in slot p % w. Which position is in which slot after ten tokens, and is this a rewrite of masked attention?
+# With a [window](14_attention.ipynb) of w keys, older keys are never needed again. So the cache can be a *ring buffer* that keeps
+# position p in slot p % w. Which position is in which slot after ten tokens? And is this a rewrite of masked attention?
 
 # %% tags=["proof-ring"]
 window = 4
@@ -216,17 +216,17 @@ print(
 )
 
 # %% [markdown]
-# A ring is a rewrite because the order of the keys doesn't matter to the softmax, so the slots can stay unsorted while *one* query
-# reads them. Several queries at once need a mask by position, and they must read before they write, because the last tokens of a chunk
-# overwrite what its first ones still need.
+# A ring is a rewrite, because the order of the keys doesn't matter to the softmax. When *one* query reads the slots, they can stay
+# unsorted. Several queries at once need a mask by position. They must also read before they write, because the last tokens of a
+# chunk overwrite keys that its first tokens still need.
 #
 # **Interview · What goes wrong in a ring cache?**
 #
-# - *Thirty seconds:* There are four common errors: reading empty slots before the ring is full, rotating a key by its slot instead of
-#   its position, overwriting keys that the same chunk still needs, and not resetting the counter for the next text. I'd test the ring
-#   against masked attention for every way of cutting the text into chunks.
-# - *Longer:* The same test catches a window that is off by one, with w + 1 keys instead of w, because only equality over all
-#   splits pins the window down.
+# - *Thirty seconds:* There are four common errors. You read empty slots before the ring is full, or you rotate a key by its slot
+#   instead of its position. You overwrite keys that the same chunk still needs, or you don't reset the counter for the next text.
+#   I'd test the ring against masked attention for every way of cutting the text into chunks.
+# - *Longer:* The same test catches a window that is off by one, with w + 1 keys instead of w. Only equality over all splits pins
+#   the window down.
 # - *They ask next:* Why do streaming models keep the first tokens too? They act as [attention sinks](proof-sinks): the softmax has to
 #   put its weight somewhere, and models learn to put it there.
 # - *The trap:* "A model with a window of w can't use anything older." Each layer adds w − 1 positions of reach.
@@ -254,9 +254,9 @@ for count in (1, 2, 3):
 # %% [markdown]
 # ### Multi-head latent attention (MLA): absorb the up-projection
 # A cache usually stores keys and values of each head, and each decoding step reads all of them. Multi-head latent attention stores
-# one short *latent* c per token for all heads, from which a head's keys are c U, with an *up-projection* U. Since the score
-# (x W)·(c U) equals (x W Uᵀ)·c, a decoder never has to compute these keys. [Chapter 24b](24b_llama.ipynb) shows this for one head,
-# while the next cell counts the cost for 128 heads of 128, with 512 latent elements and 64 for RoPE:
+# only one short *latent* c per token, for all heads together. A head's keys are c U, with an *up-projection* U. But the score (x
+# W)·(c U) equals (x W Uᵀ)·c, so a decoder never has to compute these keys. [Chapter 24b](24b_llama.ipynb) shows this for one head.
+# The next cell counts the cost for 128 heads of 128, with 512 latent elements and 64 for RoPE:
 
 # %% tags=["proof-mla"]
 heads, width, latent, rotary = 128, 128, 512, 64
@@ -276,9 +276,9 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy", a
 # %% [markdown]
 # **Interview · Why can MLA absorb its up-projection, and when is that worth it?**
 #
-# - *Thirty seconds:* The score is a product of query, up-projection and latent, and matrix products are associative, so I may multiply
-#   the query by the up-projection first. Absorbed in this way, the query lives in the latent space and reads the cache as it is. That
-#   pays in decoding, with one query at a time, while in prefill expanding the keys is cheaper.
+# - *Thirty seconds:* The score is a product of query, up-projection and latent. Matrix products are associative, so I may multiply
+#   the query by the up-projection first. The query then lives in the latent space and reads the cache as it is. That pays in
+#   decoding, with one query at a time. In prefill, expanding the keys is cheaper.
 # - *Longer:* Absorbed dot products are longer, with 512 + 64 terms instead of 128 + 64, and each weighted sum of values has 512
 #   elements instead of 128. From about 170 queries per key on, expanding the keys and values once is therefore cheaper.
 # - *They ask next:* Does MLA suit tensor parallelism? Badly, because all heads read the same latent, so splitting the heads over
@@ -290,9 +290,9 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy", a
 # - *Proof:* `proof-mla`.
 #
 # ## Linear attention and the delta rule
-# A cache of any width still grows with the text, so linear attention replaces it with a matrix of fixed size. If φ(q)·φ(k), with a
-# positive φ, takes the place of exp(q·k), then Σ (φ(q)·φ(kⱼ)) vⱼ = φ(q)·Σ φ(kⱼ) vⱼᵀ, and the sum on the right is a matrix S that each
-# token updates. This is a different model, not a rewrite of softmax attention, but its own forms are rewrites of each other:
+# A cache of any width still grows with the text. Linear attention replaces it with a matrix of fixed size. Put φ(q)·φ(k), with a
+# positive φ, in place of exp(q·k). Then Σ (φ(q)·φ(kⱼ)) vⱼ = φ(q)·Σ φ(kⱼ) vⱼᵀ, and the sum on the right is a matrix S that each
+# token updates. This is a different model, not a rewrite of softmax attention. But its own forms are rewrites of each other:
 
 # %% tags=["proof-forms"]
 fq, fk = np.exp(q / 3), np.exp(k / 3)  # positive features
@@ -312,8 +312,8 @@ print("recurrent against parallel: differs by", difference(recurrent(fq, fk, v),
 print("linear against softmax attention: differs by", difference(parallel, out))
 
 # %% [markdown]
-# The parallel form takes T² work, while the recurrent one takes T steps, each too small to fill a GPU. In practice, the text is
-# therefore cut into *chunks*, each of which is computed in parallel and passes a state on to the next.
+# The parallel form takes T² work. The recurrent one takes T steps, each too small to fill a GPU. In practice you cut the text into
+# *chunks*: each is computed in parallel and passes a state on to the next.
 #
 # The **delta rule** can also erase. Instead of adding k vᵀ, it writes only what is missing, v − Sᵀk, so that a key can get a new
 # value. The next cell writes 20 new values to each of 20 keys, with both rules and three seeds, and counts how many keys recall the
@@ -343,8 +343,8 @@ for name, erases in (("additive", False), ("delta rule", True)):
 # - *Thirty seconds:* They give up exact recall. Their state has a fixed size, so what doesn't fit is blurred, while softmax
 #   attention keeps every key and can copy any of them. In return, each token takes constant time, and the memory doesn't grow.
 #   Hybrids such as Qwen3-Next keep full attention in every fourth layer for recall.
-# - *Longer:* A state of d × d holds about d associations. Gates forget what is old, and the delta rule overwrites a key's value
-#   instead of adding to it, so both make better use of the space, although neither enlarges it.
+# - *Longer:* A state of d × d holds about d associations. Gates forget old associations, and the delta rule overwrites a key's
+#   value instead of adding to it. Both make better use of the space, but neither enlarges it.
 # - *They ask next:* Why is it trained in chunks? The parallel form costs T² and the recurrent form is sequential, while a chunk is a
 #   few dense matmuls plus one update of the state.
 # - *The trap:* "It is attention without softmax, so weights can be loaded." It is a different function, so it needs training or
@@ -352,18 +352,18 @@ for name, erases in (("additive", False), ("delta rule", True)):
 # - *Proof:* `proof-forms`, `proof-delta`; by the number of pairs: [chapter 15](15_recurrent_networks.ipynb).
 #
 # ## The feed-forward layer: SwiGLU and mixtures of experts
-# A gated layer such as SwiGLU has three matrices instead of two, so at equal parameters its hidden width is 8/3 · C instead of 4
-# · C, rounded up to a multiple that suits the hardware. Inference engines usually *fuse* the gate and up projections into one
-# weight. Whether that weight is stored in halves or interleaved is a convention that no shape reveals: if you get it wrong,
-# everything runs, but the outputs are garbage.
+# A gated layer such as SwiGLU has three matrices instead of two. At equal parameters its hidden width is therefore 8/3 · C instead
+# of 4 · C, rounded up to a multiple that suits the hardware. Inference engines usually *fuse* the gate and up projections into one
+# weight, stored in halves or interleaved. No shape tells you which. If you get it wrong, everything runs, but the outputs are
+# garbage.
 #
 # A *mixture of experts* has many such layers and runs k of them for each token. [Chapter 24c](24c_mixture_of_experts.ipynb) teaches
 # it, and exercises 1 and 9 here are about its layer and its balance.
 #
 # ## The backward pass of attention, by hand
-# Attention is two matmuls and a softmax, and the softmax is the only part whose gradient needs thought. For one row of its weights p,
-# with their gradient gp, the gradient of the scores is p · (gp − Σ p·gp), where the sum is subtracted because the weights add up to 1.
-# Do you need the matrix of weights to compute that sum?
+# Attention is two matmuls and a softmax, and only the softmax's gradient needs thought. Take one row of its weights p, with their
+# gradient gp. The gradient of the scores is p · (gp − Σ p·gp); the sum is subtracted because the weights add up to 1. Do you need
+# the matrix of weights to compute that sum?
 
 # %% tags=["proof-row-sum"]
 g = rng.normal(size=out.shape)
@@ -379,18 +379,17 @@ measured = ((attend(q, k + step, v) - attend(q, k - step, v)) * g).sum() / 2e-6
 print(f"gradient of one key element: {(score_gradient.T @ q / np.sqrt(8))[3, 5]:.4f}, measured {measured:.4f}")
 
 # %% [markdown]
-# You don't need the weights: the sum is also the dot product of the output and its gradient. The backward passes of norms have the
-# same structure. A layer norm's output doesn't change when a constant is added to a row or when the row is scaled (apart from eps), so
-# the gradient has no component along either of these directions. Two terms are therefore subtracted, one for the mean and one for the
-# variance.
+# You don't: the sum is also the dot product of the output and its gradient. The backward passes of norms have the same structure.
+# If you add a constant to a row or scale it, a layer norm's output stays the same (apart from eps). So the gradient has no
+# component along either of these directions, and two terms are subtracted, one for the mean and one for the variance.
 #
 # **Interview · What does attention's backward pass need from its forward pass?**
 #
-# - *Thirty seconds:* It needs queries, keys, values, the output, and one number per query, the logarithm of the softmax's denominator.
-#   With that number the weights can be recomputed tile by tile, and the row sum of the softmax's Jacobian is the dot product of the
-#   output and its gradient. So the T × T matrix isn't stored.
-# - *Longer:* That makes five matmuls instead of four in the backward pass, and it is still faster, because reading a T × T matrix
-#   takes longer than recomputing it.
+# - *Thirty seconds:* It needs queries, keys, values, the output, and one number per query: the logarithm of the softmax's
+#   denominator. With that number it recomputes the weights tile by tile. The row sum of the softmax's Jacobian is the dot product
+#   of the output and its gradient. So the T × T matrix isn't stored.
+# - *Longer:* That makes five matmuls instead of four in the backward pass. It is still faster, because reading a T × T matrix takes
+#   longer than recomputing it.
 # - *They ask next:* What do masked keys get? They get nothing from that query, because their weight is 0 and it multiplies the whole
 #   gradient.
 # - *The trap:* Forgetting the 1/√d, which appears once in each of the gradients of q and k.
@@ -427,11 +426,11 @@ for name, options in {"correct": {}, "no mask": {"causal": False}, "too large": 
 # %% [markdown]
 # **Interview · The loss of your decoder decreases nicely, but it generates garbage. Where do you look?**
 #
-# - *Thirty seconds:* A loss that falls too well suggests a leak, such as a missing causal mask or labels that weren't shifted, so that
-#   the model copies its input. I change the last token and see whether earlier logits move. Then I compare generation with one forward
+# - *Thirty seconds:* A loss that falls too well suggests a leak: the causal mask is missing, or the labels weren't shifted, so the
+#   model copies its input. I change the last token and see whether earlier logits move. Then I compare generation with one forward
 #   pass over the same text, which finds errors of the cache and of positions.
-# - *Longer:* If the loss does *not* fall, I start with the first loss, which should be near ln V. Then I train on one batch until its
-#   loss is near 0, and after that I look at the gradients: are they cleared in each step, and does every parameter have one?
+# - *Longer:* If the loss does *not* fall, I start with the first loss, which should be near ln V. Then I train on one batch until
+#   its loss is near 0. After that I look at the gradients: are they cleared in each step, and does every parameter have one?
 # - *They ask next:* The first loss is 9 instead of ln V = 3.9. Why? The logits are too large at the start, because of the
 #   initialization, a missing norm, or a missing scale.
 # - *The trap:* Searching by reading alone, when each check would rule out a part of the script.
@@ -485,17 +484,17 @@ print("2.", 3 * (4 - 1), "· 3.", -(-8 * 768 // (3 * 64)) * 64, "· 4.", 512 + 6
 # 10. A norm's backward pass subtracts one projection for each invariance, one for the shift and one for the scale.
 #
 # ## You try
-# In [the exercises](../exercises/26_whiteboard_decoder.ipynb) you write these changes as they are asked at a whiteboard, from the
-# router of a mixture of experts to a training script that doesn't learn. Each ends with its cost and with what interviewers ask next.
-# Take them one at a time.
+# In [the exercises](../exercises/26_whiteboard_decoder.ipynb) you write these changes as interviewers ask for them, from the router
+# of a mixture of experts to a training script that doesn't learn. Each ends with its cost and the questions that come next. Take
+# them one at a time.
 
 # %% [markdown]
 # ## If you have time
 # ### Sparse attention: NSA and DSA
 # In *sparse attention* each query reads only the k keys that a cheap scorer selects for it. DeepSeek's *NSA* scores blocks of 64
 # tokens, while the *DSA* of DeepSeek-V3.2 has an *indexer* of 64 heads that scores every token and keeps 2,048. Can you switch a
-# trained model to it? The next cell selects 32 of 512 keys for a flat and for a peaked head, computes the gradient that a rough
-# indexer gets, and counts the multiplications of a decoding step at the size of DeepSeek-V3.2:
+# trained model to it? The next cell selects 32 of 512 keys for a flat and for a peaked head. It also computes the gradient that a
+# rough indexer gets, and counts the multiplications of a decoding step at the size of DeepSeek-V3.2:
 
 # %% tags=["proof-sparse"]
 memory_keys, memory_values = rng.normal(size=(2, 512, 64))
@@ -528,8 +527,9 @@ for length in (2048, 8192, 32768, 131072):
     print(f"{length:6} tokens: full attention takes {dense / sparse:4.1f} times the multiplications")
 
 # %% [markdown]
-# You can switch, but you lose what falls outside the selection, which is most of a flat head's weight. Nor can the language model's
-# loss teach the indexer, since its derivative is 0: an index score has no effect on the output until the selection changes.
+# You can switch, but you lose the keys outside the selection, and with them most of a flat head's weight. Nor can the language
+# model's loss teach the indexer. Its derivative is 0, because an index score has no effect on the output until the selection
+# changes.
 #
 # **Interview · How does DeepSeek's sparse attention choose its keys, and why must it be trained?**
 #
@@ -537,8 +537,8 @@ for length in (2048, 8192, 32768, 131072):
 #   to their compressed keys and adds a window, while DSA's indexer scores every token and keeps the best 2,048. It must be trained
 #   because a densely trained model spreads weight over keys that would be dropped, and because the selection itself has no gradient.
 # - *Longer:* [NSA](https://arxiv.org/abs/2502.11089) is pretrained with its selection: attention to the compressed blocks is part
-#   of the output, so the usual loss trains the scores. [DSA](https://arxiv.org/abs/2512.02556) is added to a trained model: first
-#   the indexer alone learns the weights of full attention by a KL loss, and then the model is trained further with the selection.
+#   of the output, so the usual loss trains the scores. [DSA](https://arxiv.org/abs/2512.02556) is added to a trained model. First
+#   the indexer alone learns the weights of full attention by a KL loss. Then the model is trained further with the selection.
 # - *They ask next:* What does it cost? Attention reads k keys instead of T, but DSA's indexer still scores all T, more cheaply and in
 #   8 bits. The cache doesn't shrink, because a later query may select any key.
 # - *They ask next:* Why does NSA select blocks? A GPU reads contiguous memory faster, and the heads of a GQA group share the
@@ -547,9 +547,9 @@ for length in (2048, 8192, 32768, 131072):
 # - *Proof:* `proof-sparse`.
 #
 # ### Attention sinks: StreamingLLM and gpt-oss
-# An *attention sink* is a key that absorbs the weight that a head has no use for, since a row of weights must add up to 1. In
-# trained models, the first tokens become sinks, with high scores and small values. The next cell makes such a key, drops it from
-# a window, and then replaces it with what gpt-oss has, a number b per head in the softmax's denominator:
+# A row of weights must add up to 1, even if a head has no use for any key. An *attention sink* is a key that absorbs this weight.
+# In trained models, the first tokens become sinks, with high scores and small values. The next cell makes such a key and drops it
+# from a window. Then it replaces it with gpt-oss's solution, a number b per head in the softmax's denominator:
 
 # %% tags=["proof-sinks"]
 scores, values = rng.normal(size=64), rng.normal(size=(64, 8))
@@ -588,9 +588,9 @@ print("window · sigmoid(log-sum-exp − b): differs by", difference(scaled, rea
 # - *Proof:* `proof-sinks`.
 #
 # ### QK-norm: attention logits that explode
-# *QK-norm* is an RMS norm of each query and key. A score contains the product of the two projections, so if both grow fourfold,
-# it grows sixteenfold, and the norm before the layer doesn't prevent that. Large scores make the softmax nearly one-hot, so that
-# its gradient p · (gp − Σ p·gp) is close to 0:
+# *QK-norm* is an RMS norm of each query and key. A score contains the product of the two projections, so if both grow fourfold, it
+# grows sixteenfold. The norm before the layer doesn't prevent that. Large scores make the softmax nearly one-hot, and its gradient
+# p · (gp − Σ p·gp) is then close to 0:
 
 
 # %% tags=["proof-QK-norm"]
