@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Recurrent networks
-# In this chapter you write the loop over time and the two steps that made it useful, LSTM and GRU. You will measure how much a network
-# remembers and why it forgets, keep padding out of its memory, and see why today's recurrent models are linear in their state.
+# In this chapter you write a loop over time, and the two steps that made it useful: LSTM and GRU. You will measure how far back a
+# network remembers and find out why it forgets. At the end you will see why today's recurrent models are linear in their state.
 
 # %% hidden=true
 from course import lesson
@@ -27,14 +27,14 @@ for kind in ("RNN", "GRU", "LSTM"):
     print(f"{kind:4} outputs differ by {shown} words")
 
 # %% [markdown] tags=["short"]
-# None of the three networks is trained, and all of them forgot the first word, even the LSTM, which is famous for its memory: after
-# a hundred words, the remaining effect doesn't show in four decimals. A network that can't see a word can't learn from it either. So
+# All three networks forgot the first word, even the LSTM, which is famous for its memory. After a hundred words, the effect doesn't
+# show in four decimals. None of the networks is trained yet, but a network that can't see a word can't learn from it either. So
 # what decides how far back a network sees?
 #
 # ## The smallest model
-# A recurrent network is a loop with a state, which in the smallest model is a scalar: $h \leftarrow \tanh(w h + x)$. How does the
-# last state depend on an earlier one? Each step in between multiplies the derivative by $w (1 - h^2)$, where $h$ is the state that
-# the step computes.
+# A recurrent network is a loop with a state. In the smallest model the state is a single number: $h \leftarrow \tanh(w h + x)$. How
+# much does the last state depend on an earlier one? Each step in between multiplies the derivative by $w (1 - h^2)$, where $h$ is
+# the state that this step computes.
 
 # %%
 import math
@@ -61,8 +61,7 @@ for w in (0.5, 1.0):
 
 # %% [markdown]
 # ### Break it
-# With $w = 1$ the derivative is 1, however far you go back. That looks like a cure, but it holds only because the inputs were zeros, so now
-# try some that aren't:
+# With $w = 1$ the derivative is 1, however far you go back. Is that the cure? The inputs were all zeros, so try some that aren't:
 
 # %% tags=["proof-vanishing"]
 inputs = torch.randn(30).tolist()
@@ -71,8 +70,8 @@ print("w = 1 with inputs, over 30 steps:", f"{back[-1]:.0e}")
 print("w = 1.2 without tanh, over 30 steps:", round(1.2**30))
 
 # %% [markdown]
-# Away from 0, the derivative of tanh, $1 - h^2$, is below 1. Removing tanh doesn't help, because then any $w$ except ±1 makes the
-# derivative shrink or grow exponentially. Move the slider to see both.
+# Away from 0, the derivative of tanh is below 1, so each step makes the product smaller. Removing tanh doesn't help: any $w$ except
+# ±1 then makes the derivative shrink or grow exponentially. Move the slider to see both.
 
 # %%
 from course import pictures
@@ -89,8 +88,8 @@ pictures.slider(over_time, start={"w": 1.2}, w=[0.5, 0.8, 1.0, 1.2, 1.5, 2.0])
 
 # %% [markdown]
 # ## Backpropagation through time
-# With vectors, $w$ becomes a matrix $U$, which is the same at every step, so a recurrent network that is unrolled over time is a deep
-# network with shared weights:
+# With vectors, $w$ becomes a matrix $U$, the same one at every step. If you unroll the loop, you get a deep network whose layers
+# share their weights:
 
 # %%
 above = {"loss": ["h3"], "h3": ["x3", "h2", "U"], "h2": ["x2", "h1", "U"], "h1": ["x1", "h0", "U"]}
@@ -98,8 +97,8 @@ about = "x1 and h0 lead to h1, h1 and x2 to h2, h2 and x3 to h3, h3 to the loss;
 pictures.graph("loss", children=lambda node: above.get(node, []), label=str, alt=about)
 
 # %% [markdown]
-# From the loss back to `h0`, the gradient is multiplied by $U^T$ and by a derivative of tanh at each step. The gradient of $U$ itself is a
-# sum over all steps, and if the factors are small, recent steps dominate that sum while distant ones hardly count.
+# From the loss back to `h0`, the gradient is multiplied by $U^T$ and by a derivative of tanh at each step. The gradient of $U$
+# itself is a sum over all steps. If the factors are small, recent steps dominate that sum, and distant ones hardly count.
 
 
 # %% tags=["proof-explodes"]
@@ -136,8 +135,8 @@ for name in ("norm of all gradients", "the same, clipped"):
 # - *Proof:* `proof-vanishing`, `proof-explodes`, `proof-gradient-over-time`.
 #
 # ### Truncated backpropagation
-# A text of a million words is too long to unroll, so it is read in segments. The *state* is passed on from segment to segment while the
-# gradient isn't, which is called **truncated backpropagation through time**.
+# A text of a million words is too long to unroll, so you read it in segments. Each segment hands its *state* to the next one, but
+# no gradient flows back across the border. This is called **truncated backpropagation through time**.
 
 # %% tags=["proof-truncated"]
 from course import check
@@ -164,7 +163,8 @@ for retain in (False, True):
 #
 # - *Thirty seconds:* I read the sequence in segments and pass the state on, but I `detach` it first, so that each backward pass stays
 #   within its segment.
-# - *Longer:* The state still carries information from earlier segments, but the network isn't trained to keep anything for a later one.
+# - *Longer:* The state still carries information from earlier segments. But no gradient teaches the network to keep something for a
+#   later one.
 # - *They ask next:* What if you forget `detach`? The second `backward` raises an error, because the graph of the first segment has been freed.
 # - *The trap:* Don't answer that error with `retain_graph=True`. The graph then grows from segment to segment, and after an optimizer step
 #   `backward` raises an error again, because it needs the old weights. Passing no state on is wrong as well, since the network then starts
@@ -172,22 +172,22 @@ for retain in (False, True):
 # - *Proof:* `proof-truncated`.
 #
 # ## LSTM: remember by adding
-# A plain step overwrites its memory, whereas an LSTM adds to it. For this it has a second state, the **cell** $c$, and three gates between
-# 0 and 1:
+# A plain step overwrites its memory. An LSTM adds to it instead. For this it has a second state, the **cell** $c$, and three gates
+# between 0 and 1:
 #
 # $$ c' = f \cdot c + i \cdot g \qquad h' = o \cdot \tanh(c') $$
 #
-# The forget gate $f$ says how much of the cell stays, the input gate $i$ how much of the candidate $g$ is added, and the output gate $o$
-# how much of it is shown. Along the cell, the derivative is a product of forget gates, without a matrix or a tanh, so it survives as long
-# as the gates are near 1.
+# The forget gate $f$ says how much of the cell stays. The input gate $i$ says how much of the candidate $g$ is added, and the
+# output gate $o$ how much of the cell is shown. Along the cell, the derivative is just a product of forget gates: there is no
+# matrix and no tanh in it. As long as the gates are near 1, it survives.
 
 # %% [markdown] given="mytorch.nn.recurrent:rnn_step"
 # In `mytorch` a **step** is a function of the input's contribution, $W x + b$, and the state, which is a tuple. This is the plain one:
 
 # %% [markdown]
-# You will write `lstm_step`, `gru_step` and `unroll`, which applies a step over time, forwards or backwards. The input's contribution
-# doesn't depend on the state, so the layer computes it for all steps in one matrix multiplication, and only $U h$ has to wait for the step
-# before.
+# You will write `lstm_step`, `gru_step` and `unroll`, which applies a step over time, forwards or backwards. The input's
+# contribution doesn't depend on the state, so the layer computes it for all steps in one matrix multiplication. Only $U h$ has to
+# wait for the step before.
 #
 # Now measure how far your own layers see, by differentiating the last output with respect to every input:
 
@@ -210,24 +210,25 @@ about = "The gradient over 60 steps falls fast, but slowly for an LSTM whose for
 pictures.curves(lines, range(60), xlabel="steps back", ylabel="gradient norm", log="y", alt=about)
 
 # %% [markdown]
-# As PyTorch initializes it, the LSTM forgets fast as well, because its biases are near 0, so that its forget gates are near
-# $\sigma(0) = 0.5$ and halve the memory at each step. With a forget bias of 3, a share of $\sigma(3) = 0.95$ stays. The bias has to fit the
-# horizon: over 30 steps, a bias of 1 leaves only $\sigma(1)^{30} = 0.00008$, whereas a bias of $\ln 29 = 3.4$ gives a gate of 29/30 and
-# leaves $(29/30)^{30} = 0.36$. In general, for $T$ steps take $\ln(T - 1)$.
+# As PyTorch initializes it, the LSTM forgets fast as well. Its biases are near 0, so its forget gates are near $\sigma(0) = 0.5$
+# and halve the memory at each step. With a forget bias of 3, a share of $\sigma(3) = 0.95$ stays. Which bias is right depends on
+# how far back you have to look. Over 30 steps, a bias of 1 leaves only $\sigma(1)^{30} = 0.00008$. A bias of $\ln 29 = 3.4$ gives a
+# gate of 29/30 and leaves $(29/30)^{30} = 0.36$. In general, for $T$ steps take $\ln(T - 1)$.
 #
 # **Interview · How does an LSTM help against vanishing gradients?**
 #
 # - *Thirty seconds:* Its cell becomes $f \cdot c + i \cdot g$, so the derivative from cell to cell is the forget gate. That gate can
 #   stay near 1, and there is no matrix and no tanh on that path.
-# - *Longer:* The network learns when to keep and when to forget, but it should begin by keeping. For a horizon of T steps, I start with a
-#   forget bias of about ln(T − 1), since the usual bias of 1 fits only about four steps.
+# - *Longer:* The network learns when to keep and when to forget, but it should begin by keeping. For a horizon of T steps, I start
+#   with a forget bias of about ln(T − 1). The usual bias of 1 fits only about four steps.
 # - *They ask next:* Can its gradients still explode? Yes, they can explode through $h$ and $U$, so I clip them.
 # - *The trap:* "LSTMs don't have vanishing gradients." As PyTorch initializes them, they do.
 # - *Proof:* `proof-gradient-over-time`, `proof-recall`.
 #
 # ### Does the initialization matter?
-# In this task each of 30 steps brings a number, and the first number is marked by a flag. At the end the network has to output the flagged
-# number, while always answering 0 gives a loss of 1. A GRU keeps its state through its update gate, so in the GRU that gate gets the bias.
+# Here is a task: each of 30 steps brings a number, and a flag marks the first one. At the end the network has to output the flagged
+# number. (Always answering 0 gives a loss of 1.) A GRU keeps its state through its update gate, so in the GRU that gate gets the
+# bias.
 
 
 # %% tags=["proof-recall"]
@@ -263,26 +264,27 @@ about = "The loss stays near 1; with a bias of ln 29, GRU and LSTM bring it to 0
 pictures.curves(lines, range(10, 121, 10), xlabel="step", ylabel="loss, mean of three seeds", alt=about)
 
 # %% [markdown]
-# In these 120 steps, neither gates alone nor a bias of 1 helps, and only the layers that start by keeping for 30 steps learn the task. The
-# others may learn it in more steps: on PyTorch, four GRUs out of four learned it in 400 steps with a learning rate of 0.03, while no LSTM
-# did. Of four plain RNNs, one had reached a loss of 0.3 after 1,000 steps at 0.01, while the other three were still at about 1.
+# In these 120 steps, neither gates alone nor a bias of 1 helps. Only the layers that start by keeping for 30 steps learn the task.
+# The others may need more steps: on PyTorch, four GRUs out of four learned it in 400 steps with a learning rate of 0.03, but no
+# LSTM did. Of four plain RNNs, one had reached a loss of 0.3 after 1,000 steps at 0.01, while the other three were still at about
+# 1.
 #
 # **Interview · RNN or transformer?**
 #
 # - *Thirty seconds:* An RNN takes one step for each token, and each step waits for the one before it, even in training. Everything it
 #   remembers has to fit into a state of fixed size. Attention reads all tokens of a training text at once, and any two of them are one step
 #   apart.
-# - *Longer:* In a transformer, therefore, the gradient between two tokens isn't multiplied once per token in between. The price is work
-#   that grows with the square of the length, and a cache that grows with the length ([chapter 14](14_attention.ipynb)), whereas an RNN's
-#   step costs the same after a million tokens.
+# - *Longer:* So in a transformer, the gradient between two tokens isn't multiplied once per token in between. The price is work
+#   that grows with the square of the length, and a cache that grows with the length ([chapter 14](14_attention.ipynb)). An RNN's
+#   step costs the same even after a million tokens.
 # - *They ask next:* Are RNNs gone? No. They run on streams and small devices, and state-space models such as Mamba are recurrences again,
 #   although linear ones.
 # - *The trap:* "LSTMs solved long memory." They do so only if their gates start out near 1; otherwise the distant past gets no gradient.
 # - *Proof:* `proof-gradient-over-time`, `proof-recall`.
 #
 # ## Linear recurrences: Mamba and linear attention
-# Without a nonlinearity, the step is $h_t = a_t h_{t-1} + b_t$. Since two such steps make one step of the same form, pairs of steps can be
-# merged, then pairs of pairs, until the whole sequence is done. That is a **parallel scan**:
+# Without a nonlinearity, the step is $h_t = a_t h_{t-1} + b_t$. Two such steps make one step of the same form. So you can merge
+# pairs of steps, then pairs of pairs, until the whole sequence is done. That is a **parallel scan**:
 
 
 # %% tags=["proof-scan"]
@@ -311,9 +313,9 @@ print(
 # This toy scan handles every t in every round, so it does O(T log T) work, whereas Mamba's kernel and chunked linear attention do O(T). So does the
 # scan that you write in [chapter 26](26_whiteboard_decoder.ipynb)'s exercise 14.
 #
-# What is the price of a linear state? Its size is fixed, so its capacity is limited. *Linear attention*, for example, adds the product of
-# each key and value to one matrix, $S \leftarrow S + k v^\top$, and reads with $q^\top S$. This cell asks it for each of the values, and
-# compares it with softmax attention:
+# What does a linear state cost? Its size is fixed, so its capacity is limited. *Linear attention*, for example, adds the product of
+# each key and value to one matrix, $S \leftarrow S + k v^\top$, and reads with $q^\top S$. The next cell stores pairs in such a
+# matrix, recalls each value by its key, and compares the result with softmax attention:
 
 # %% tags=["proof-capacity"]
 torch.manual_seed(0)
@@ -328,9 +330,9 @@ for pairs in (4, 16, 64, 256):
 # %% [markdown]
 # **Interview · Why can Mamba train in parallel, while an LSTM can't?**
 #
-# - *Thirty seconds:* Mamba's recurrence is linear in the state, so two steps can be merged into one step of the same form, and a parallel
-#   scan needs about log₂ T rounds instead of T steps. An LSTM applies tanh and a matrix to the state at each step, so its steps can't be
-#   merged.
+# - *Thirty seconds:* Mamba's recurrence is linear in the state, so two steps can be merged into one step of the same form. A
+#   parallel scan then needs about log₂ T rounds instead of T steps. An LSTM applies tanh and a matrix to the state at each step, so
+#   its steps can't be merged.
 # - *Longer:* The factors still depend on the input, which makes the model selective, because it can decide what to forget. They just don't
 #   depend on the state.
 # - *They ask next:* Does inference need the scan? No, it takes one cheap step per token, with a state that doesn't grow.
@@ -342,18 +344,17 @@ for pairs in (4, 16, 64, 256):
 #
 # - *Thirty seconds:* A recurrent state has a fixed size, so the more it holds, the worse it recalls a single detail. Attention keeps every
 #   token and recalls it exactly, but its cache grows. A few attention layers among many recurrent ones give most of the benefits of both.
-# - *Longer:* Jamba, for example, has one attention layer in eight, so its cache is about an eighth of that of a transformer of the same
-#   depth. Qwen3-Next and Kimi Linear have one in four, and their recurrent layers use the *delta rule*: before a new value is added, the
-#   value that the state already returns for this key is subtracted, so that the new value replaces the old one instead of mixing with it
-#   ([chapter 26](26_whiteboard_decoder.ipynb)).
+# - *Longer:* Jamba, for example, has one attention layer in eight, so its cache is about an eighth of that of a transformer of the
+#   same depth. Qwen3-Next and Kimi Linear have one in four. Their recurrent layers use the *delta rule*, with which a new value
+#   replaces the old one under its key instead of mixing with it ([chapter 26](26_whiteboard_decoder.ipynb)).
 # - *They ask next:* Which tasks show the difference? Copying, and looking something up in a long context, whereas perplexity hardly shows
 #   it.
 # - *The trap:* Comparing the models only on short texts, which fit into the state.
 # - *Proof:* `proof-capacity`.
 #
 # ## GRU: one state instead of two
-# A GRU has no cell. Its update gate $z$ mixes the old state with a new one, $h' = (1 - z) n + z h$, and its reset gate $r$ says how much of
-# the past the candidate $n$ sees. All layers here have *two* biases, one for the input and one for the state. Why?
+# A GRU has no cell. Its update gate $z$ mixes the old state with a new one, $h' = (1 - z) n + z h$. Its reset gate $r$ says how
+# much of the past goes into the candidate $n$. All layers here have *two* biases, one for the input and one for the state. Why?
 
 # %% tags=["proof-two-biases"]
 x = torch.randn(5, 2, 8)
@@ -367,8 +368,8 @@ for kind, parts in {"RNN": "h", "LSTM": "ifgo", "GRU": "rzn"}.items():
     print(f"{kind:4} {count} parameters; the two biases get different gradients in: {differ}")
 
 # %% [markdown]
-# In RNN and LSTM the two biases only occur as a sum, and the second exists because cuDNN has it. In the GRU,
-# $n = \tanh(W x + b + r \cdot (U h + c))$, so the second bias of the candidate passes through the gate.
+# In RNN and LSTM only the sum of the two biases matters. The second one exists because cuDNN has it. In the GRU, $n = \tanh(W x + b
+# + r \cdot (U h + c))$, so the second bias of the candidate passes through the gate.
 #
 # **Interview · LSTM or GRU?**
 #
@@ -408,7 +409,7 @@ print(*(f"{name} differ by {gap.abs().max().item():.1f}" for name, gap in ends.i
 # - *Proof:* `proof-outputs`.
 #
 # ## Padding and packed sequences
-# Sentences of different lengths are padded to a rectangle, and since nothing tells the network which rows are padding, it reads them like
+# Sentences of different lengths are padded to a rectangle. Nothing tells the network which rows are padding, so it reads them like
 # words:
 
 # %% tags=["proof-padding"]
@@ -428,23 +429,24 @@ table = padded[:, packed.sorted_indices, 0].int()
 pictures.grids(("sorted, padded (T, N)", table, table > 0), "→", ("packed data", packed.data.T.int()))
 
 # %% [markdown]
-# A **packed sequence** stores the rows step by step, without padding. At step t only the first `batch_sizes[t]` sequences take part, while
-# the states of the others stay as they were when these ended. `unroll` does that whenever a step has fewer rows than the state.
+# A **packed sequence** stores the rows step by step, without padding. At step t only the first `batch_sizes[t]` sequences take
+# part. The other sequences have ended, so their states stay as they are. `unroll` does that whenever a step has fewer rows than the
+# state.
 #
 # **Interview · Why pack sequences?**
 #
-# - *Thirty seconds:* I pack them so that padding isn't read as words. Then the last state is that of each sequence's own last word, and no
-#   work is done for padding.
-# - *Longer:* Sequences are sorted by length, so those that continue are the first rows at each step, and the layer can take a slice instead
-#   of applying a mask.
+# - *Thirty seconds:* I pack them so that padding isn't read as words. Then the last state belongs to each sequence's own last word,
+#   and no work is done for padding.
+# - *Longer:* Sequences are sorted by length, so the ones that continue are always the first rows. The layer can then take a slice
+#   instead of applying a mask.
 # - *They ask next:* What do you do without packing? I take `output` at each sequence's last step, which is correct for layers that only
 #   read forward. A backward direction, however, starts in the padding, and a second layer reads what that direction wrote.
 # - *The trap:* People sort by hand and forget to restore the order, although `enforce_sorted=False` does both.
 # - *Proof:* `proof-padding`.
 #
 # ## Milestone: a bidirectional LSTM on a packed batch
-# Two layers, both directions and a packed batch get their weights from minitorch and their results from your library. Then both train for
-# three steps.
+# The next cell copies the weights of a two-layer bidirectional LSTM into your library and feeds both a packed batch. Then it trains
+# both for three steps.
 
 # %% tags=["proof-milestone"]
 source = torch.nn.LSTM(4, 5, num_layers=2, bidirectional=True)
@@ -504,9 +506,10 @@ print("5. without memory:", torch.equal(layer(words)[1][1], layer(words, (zeros,
 # 10. A linear recurrence can be computed by a parallel scan, but its state has a fixed size.
 #
 # ## You try
-# In [the exercises](../exercises/15_recurrent_networks.ipynb) you predict shapes; write the loop over time, the LSTM's step, the GRU's, and the layers
-# around them; backpropagate through time by hand; fix a classifier whose answer depends on the rest of the batch; and measure how far back a layer
-# sees. [Chapter 16](16_losses_and_optimizers.ipynb) trains what you have built.
+# In [the exercises](../exercises/15_recurrent_networks.ipynb) you write the loop over time, the steps of LSTM and GRU, and the
+# layers around them. You also backpropagate through time by hand and fix a classifier whose answer depends on the rest of the
+# batch. One exercise predicts shapes, and one measures how far back a layer sees. [Chapter 16](16_losses_and_optimizers.ipynb)
+# trains what you have built.
 
 # %% [markdown]
 # ## If you have time
@@ -527,6 +530,6 @@ for kind in ("RNN", "GRU", "LSTM"):
 # in exercise 3. `lstm_cell` computes the same as a single operation, so that a step leaves one node instead of many. `weight_hr` belongs to
 # PyTorch's `proj_size`, which makes the LSTM's output and `h` a projection of its memory.
 #
-# In PyTorch, each layer and direction of a float32 LSTM without `proj_size` on a CPU is one call to oneDNN and one node of the graph, as
-# the last line shows, while RNN, GRU and any packed batch go through a loop. On a GPU, cuDNN usually computes all of them, which is fast,
-# but you can't change anything inside. If you need to, write your own loop around `nn.LSTMCell`, which makes one step.
+# In PyTorch on a CPU, each layer and direction of a float32 LSTM without `proj_size` is one call to oneDNN and one node of the
+# graph, as the last line shows. RNN, GRU and any packed batch go through a loop. On a GPU, cuDNN usually computes all of them. That
+# is fast, but you can't change anything inside. If you need to, write your own loop around `nn.LSTMCell`, which makes one step.
