@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Classical machine learning and vision at the whiteboard
-# After this chapter you can answer the questions about classical machine learning and vision that interviewers still ask in the
-# age of language models, and you know the trap in each of them. One small data set carries most of the lesson: pictures of 16 × 16
-# pixels with two shapes and their boxes. At the end a diffusion sampler turns noise into such pictures.
+# Interviewers still ask about classical machine learning and vision. This chapter answers their usual questions and shows the trap
+# in each. One small data set carries most of it: pictures of 16 × 16 pixels with two shapes and their boxes. At the end a diffusion
+# sampler turns noise into such pictures.
 
 # %% hidden=true
 import matplotlib.pyplot as plt
@@ -28,8 +28,8 @@ def scene(generator):
 
 # %% [markdown] tags=["short"]
 # ## AUC and precision when positives are rare
-# In each of 500 pictures, a detector proposes 20 boxes, each with a score, and nineteen of them are background. Its authors report an
-# AUC of 0.95. Would you use this detector?
+# A detector proposes 20 boxes in each of 500 pictures and gives each box a score. Nineteen of the 20 are background. Its authors
+# report an AUC of 0.95. Would you use this detector?
 
 # %% tags=["proof-AUC"]
 generator = np.random.default_rng(0)
@@ -56,10 +56,10 @@ print(f"if all scores were equal: AUC {last:.0f} with the positives last, {first
 
 # %% [markdown] tags=["short"]
 # To find nine in ten objects, the detector has to accept so much background that only about one in four of its boxes holds an
-# object. The AUC is the probability that a random positive outranks a random negative, and it doesn't depend on how many negatives
-# there are, whereas precision does. With nineteen negatives for every positive, even a small share of false alarms outnumbers the
-# hits. The last line shows what this function does with equal scores: it ranks them by their position in the file, although the
-# correct AUC is 0.5.
+# object. How can the AUC be so high? It is the probability that a random positive outranks a random negative, so it doesn't depend
+# on how many negatives there are. Precision does. With nineteen negatives for every positive, even a small share of false alarms
+# outnumbers the hits. The last line shows what this function does with equal scores: it ranks them by their position in the file,
+# although the correct AUC is 0.5.
 #
 # **Interview · What does an AUC of 0.95 tell you, and what does it hide?**
 #
@@ -75,11 +75,11 @@ print(f"if all scores were equal: AUC {last:.0f} with the positives last, {first
 
 # %% [markdown]
 # ## Linear regression: least squares and the condition number
-# Linear regression has a closed form, w = (xᵀx)⁻¹xᵀy, and using it literally is the classic mistake. The condition number of
-# xᵀx is the square of that of x, and each power of ten in a condition number costs about a digit, whereas a QR decomposition
-# works on x itself. The next cell makes the columns of x ever more dependent and counts how many digits of the weights are still
-# correct, as the median of 25 problems. The targets here fit exactly. With a large residual, even the exact problem is sensitive to
-# the square of x's condition number: at 10⁶ and a residual as long as the fitted values, QR keeps only about five digits.
+# Linear regression has a closed form, w = (xᵀx)⁻¹xᵀy. Using it literally is the classic mistake. Each power of ten in a condition
+# number costs about a digit, and the condition number of xᵀx is the square of x's. A QR decomposition works on x itself. The next
+# cell makes the columns of x ever more dependent and counts the correct digits of the weights, as the median of 25 problems. The
+# targets here fit exactly. With a large residual, even the exact problem is sensitive to the square of x's condition number: at 10⁶
+# and a residual as long as the fitted values, QR keeps only about five digits.
 
 # %% tags=["proof-digits"]
 print("condition of x   normal equations   QR")
@@ -98,16 +98,15 @@ for exponent in (2, 4, 6):
 # %% [markdown]
 # Gradient descent avoids the decomposition, but its learning rate is limited. Along an eigenvector of the Hessian with eigenvalue
 # λ, each step multiplies the error by 1 − rate·λ. The rate must therefore stay below 2/λ for the largest eigenvalue, while the
-# smallest one decides how many steps it takes. Standardizing the features removes the spread of the eigenvalues that comes from different units, whereas correlated
-# features stay ill-conditioned.
+# smallest one decides how many steps it takes. Standardizing the features removes the spread that comes from different units,
+# whereas correlated features stay ill-conditioned.
 #
 # **Interview · Why don't you solve least squares by inverting xᵀx?**
 #
-# - *Thirty seconds:* The condition number of xᵀx is the square of x's, so I would lose twice as many digits, unless the residual
-#   is so large that the problem itself loses them. Instead I take QR or the SVD, or I add a ridge penalty, which raises the small
-#   eigenvalues.
-# - *They ask next:* When would you use gradient descent instead? I would use it when N or D is so large that a decomposition takes
-#   too long or doesn't fit into memory, or when the model isn't linear anyway.
+# - *Thirty seconds:* The condition number of xᵀx is the square of x's, so I would lose twice as many digits. (With a large residual
+#   the problem itself loses them.) Instead I take QR or the SVD, or I add a ridge penalty, which raises the small eigenvalues.
+# - *They ask next:* When would you use gradient descent instead? When a decomposition takes too long or doesn't fit into memory
+#   because N or D is large, or when the model isn't linear anyway.
 # - *They ask next:* What do L1 and L2 penalties do differently? L2 shrinks all weights, whereas the optimum with L1 has some weights
 #   at exactly 0, because the penalty's derivative doesn't vanish there. Plain gradient steps only jump back and forth across 0, so
 #   solvers for L1 use soft thresholding.
@@ -116,10 +115,10 @@ for exponent in (2, 4, 6):
 # - *Proof:* `proof-digits`.
 #
 # ### Logistic regression by Newton's method
-# Logistic regression has no closed form, but its loss is convex and smooth, so **Newton's method** needs few steps: its step is the
-# first derivative over the second one, and with several weights it solves a linear system with the Hessian. The next cell fits a
-# single weight to six points by Newton's method and by gradient descent. Then it starts Newton's method elsewhere, and finally it
-# gives it separable labels.
+# Logistic regression has no closed form, but its loss is convex and smooth, so **Newton's method** needs few steps. Each step is
+# the first derivative over the second one or, with several weights, the solution of a linear system with the Hessian. The next cell
+# fits a single weight to six points by Newton's method and by gradient descent. Then it starts Newton's method farther away, and
+# finally it tries separable labels.
 
 # %% tags=["proof-Newton"]
 points, mixed = np.array([-2.0, -1.0, 0.5, -0.5, 1.0, 3.0]), np.array([0, 0, 0, 1, 1, 1])
@@ -147,19 +146,20 @@ print("separable:", ", ".join(f"weight {newton(steps, points > 0):.1f} after {st
 
 # %% [markdown]
 # Close to the optimum, Newton's method doubles the number of correct digits with each step. Far away it can fail even on a convex
-# loss: at a weight of 3 most predictions are saturated, so the second derivative is small and the step overshoots, each time by
-# more. Implementations therefore start at 0 and halve a step that doesn't lower the loss.
+# loss. At a weight of 3 most predictions are saturated, so the second derivative is small, and each step overshoots by more than
+# the last. Implementations therefore start at 0 and halve a step that doesn't lower the loss.
 #
-# On separable data the loss has no minimum: the weight grows by about two in each step, which is one over the distance 0.5 of the
-# closest points from the boundary, while p(1 − p) vanishes and the second derivative with it. A penalty makes the optimum finite.
+# On separable data the loss has no minimum, so the weight grows forever. It grows by about two in each step, which is one over the
+# distance of the closest points from the boundary, 0.5. Meanwhile p(1 − p) vanishes, and the second derivative with it. A penalty
+# makes the optimum finite.
 
 # %% [markdown] tags=["short"]
 # ## k-means and k-means++
-# k-means alternates two steps that can't raise the inertia: it assigns each point to its nearest center, and it moves each center
-# to the mean of its points. Since it ends in a local minimum, the result depends on the first centers. **k-means++** draws each
-# further center with a probability proportional to the squared distance from the nearest one so far. The points here are the 240
-# shapes of 120 pictures, each described by its width (4, 5 or 6 pixels) and by whether it is filled, so there are six tight
-# clusters.
+# k-means alternates two steps: it assigns each point to its nearest center, and it moves each center to the mean of its points.
+# Neither step can raise the inertia, but the method ends in a local minimum, so the result depends on the first centers.
+# **k-means++** draws each new center with a probability proportional to the squared distance from the nearest center so far. The
+# points here are the 240 shapes of 120 pictures. Each is described by its width (4, 5 or 6 pixels) and by whether it is filled, so
+# there are six tight clusters.
 
 # %% tags=["proof-starts"]
 generator = np.random.default_rng(1)
@@ -198,15 +198,15 @@ for name, each in found.items():
 #   they cost at the moment. In expectation the result is within a factor of order log k of the optimum.
 # - *They ask next:* What about a cluster without points? Since the mean of nothing is NaN, keep its center or move it to the
 #   point that is farthest from its own center.
-# - *The trap:* Broadcasting N × k × D differences, when a loop over the k centers needs N × k distances and the N × D differences
+# - *The trap:* Broadcasting N × k × D differences. A loop over the k centers needs only N × k distances and the N × D differences
 #   of one center.
 # - *Proof:* `proof-starts`.
 
 # %% [markdown]
 # ## k nearest neighbours: distances by one matmul
-# k nearest neighbours has nothing to fit: a query takes the label that most of its k nearest training points have, so all the work
-# is in the distances. The formula ‖a‖² − 2a·b + ‖b‖² turns them into a matrix multiplication, and the next cell shows what it costs
-# when the points are timestamps or map coordinates, far from the origin:
+# k nearest neighbours has nothing to fit. A query takes the label that most of its k nearest training points have, so all the work
+# is in the distances. The formula ‖a‖² − 2a·b + ‖b‖² turns them into a matrix multiplication. What does it cost when the points are
+# timestamps or map coordinates, far from the origin?
 
 # %% tags=["proof-far"]
 for origin in (0.0, 1e8):
@@ -216,14 +216,14 @@ for origin in (0.0, 1e8):
     print(f"              expanded    {expanded.round(2).tolist()}, nearest {expanded.argmin()}")
 
 # %% [markdown]
-# At 10⁸ the squares are near 10¹⁶, where neighbouring float64 numbers are 2 apart, so the difference of two of them keeps no digit
-# of the distance. The differences themselves are exact to eight digits, but for all pairs at once they take Q × N × D elements;
-# working on a *tile* of queries at a time bounds the memory.
+# At 10⁸ the squares are near 10¹⁶, where neighbouring float64 numbers are 2 apart. The difference of two such squares keeps no
+# digit of the distance. The differences of the points are exact to eight digits, but for all pairs at once they take Q × N × D
+# elements. Working on a *tile* of queries at a time bounds the memory.
 #
 # **Interview · When does computing all distances with one matmul go wrong?**
 #
-# - *Thirty seconds:* It goes wrong when the points are far from the origin compared with their distances, because then two large,
-#   nearly equal numbers are subtracted (*catastrophic cancellation*). I subtract the training set's mean from both sets first, or
+# - *Thirty seconds:* It goes wrong when the points are far from the origin compared with their distances. Then it subtracts two
+#   large, nearly equal numbers, which is *catastrophic cancellation*. I subtract the training set's mean from both sets first, or I
 #   recompute the distances of the best candidates from differences.
 # - *They ask next:* What do you do with a billion points? I take an approximate index, such as inverted lists of clusters, product
 #   quantization, or a graph like HNSW.
@@ -232,9 +232,9 @@ for origin in (0.0, 1e8):
 
 # %% [markdown]
 # ## IoU and non-maximum suppression (NMS)
-# A detector scores many boxes around each object. **IoU**, the area of the intersection over that of the union, says how much two
-# boxes agree, and **non-maximum suppression** keeps the best one: it visits the boxes in order of decreasing score and drops each
-# box whose IoU with a box kept before exceeds a threshold, here 0.3. The cell moves each object's box by up to a pixel in every
+# A detector scores many boxes around each object, and you want one. **IoU**, the area of the intersection over that of the union,
+# says how much two boxes agree. **Non-maximum suppression** visits the boxes in order of decreasing score. It drops a box if its
+# IoU with a box that it has kept exceeds a threshold, here 0.3. The cell moves each object's box by up to a pixel in every
 # direction and shows which boxes are left:
 
 # %% tags=["proof-NMS"]
@@ -272,8 +272,7 @@ pictures.publish(left, alt="Nine boxes around each of two shapes, and one box ar
 # **Interview · What does non-maximum suppression get wrong, and what is done about it?**
 #
 # - *Thirty seconds:* Two real objects that overlap strongly look like one, so the second is lost. Soft-NMS lowers the scores of
-#   overlapping boxes instead of deleting them, and detectors like DETR learn to report each object once, so that they don't need
-#   NMS at all.
+#   overlapping boxes instead of deleting them. Detectors like DETR learn to report each object once, so they don't need NMS at all.
 # - *They ask next:* How are classes kept apart? You compare within a class, or shift each class's boxes by more than the whole
 #   range of coordinates.
 # - *The trap:* Multiplying a negative width by a negative height, which gives boxes that don't touch a positive intersection.
@@ -281,9 +280,9 @@ pictures.publish(left, alt="Nine boxes around each of two shapes, and one box ar
 
 # %% [markdown]
 # ## Focal loss for rare objects
-# Almost all candidates are easy background, and although each of them costs little, there are so many that their sum dominates
-# the gradient. **Focal loss** multiplies the cross-entropy of each candidate by (1 − p)^γ, where p is the probability of the
-# correct label, so that easy candidates fade out.
+# Almost all candidates are easy background. Each of them costs little, but there are so many that their sum dominates the gradient.
+# **Focal loss** multiplies the cross-entropy of each candidate by (1 − p)^γ, where p is the probability of the correct label, so
+# easy candidates fade out.
 
 # %% tags=["proof-focal"]
 easy, hard = torch.tensor([-5.0] * 10_000), torch.tensor([-1.0] * 10)  # easy negatives, and positives that are missed
@@ -299,8 +298,8 @@ for gamma in (0.0, 2.0):
 # %% [markdown]
 # **Interview · What problem does focal loss solve?**
 #
-# - *Thirty seconds:* It solves the imbalance between easy and hard examples. A detector sees thousands of easy negatives for
-#   each object, and the factor (1 − p)^γ makes their loss almost vanish, so the hard examples dominate the gradient.
+# - *Thirty seconds:* It solves the imbalance between easy and hard examples. A detector sees thousands of easy negatives for each
+#   object. The factor (1 − p)^γ makes their loss almost vanish, so the hard examples dominate the gradient.
 # - *They ask next:* What is α for, and what do you divide by? α multiplies the losses of positives and 1 − α those of
 #   negatives. With γ = 2 the paper's best α is 0.25, so the positives count *less*, because γ has already silenced most negatives.
 #   The sum is divided by the number of positives.
@@ -309,19 +308,19 @@ for gamma in (0.0, 2.0):
 
 # %% [markdown]
 # ## Variational autoencoders and the ELBO
-# A **variational autoencoder** encodes a picture as a distribution over latents, draws from it, and decodes. The probability of
-# a picture x is an integral over all latents z, which has no closed form, but its logarithm has a lower bound, the *evidence lower
-# bound* or **ELBO**:
+# A **variational autoencoder** encodes a picture as a distribution over latents, draws from it, and decodes. You would like to
+# maximize the probability of each picture x. That is an integral over all latents z without a closed form, but its logarithm has a
+# lower bound, the *evidence lower bound* or **ELBO**:
 #
 # log p(x) ≥ E[log p(x | z)] − KL(q(z | x) ‖ p(z)), with z drawn from the encoder's distribution q(z | x).
 #
-# The loss is the bound's negative. For pixels between 0 and 1 it is usually their cross-entropy plus the KL divergence of the
-# encoder's distribution from a standard normal, both summed for each picture. For normal distributions each latent contributes
-# ½(μ² + σ² − 1 − log σ²) to the KL.
+# The loss is minus this bound. For pixels between 0 and 1 the first term is usually a cross-entropy. The second is the KL
+# divergence of the encoder's distribution from a standard normal. Both are summed for each picture, and with normal distributions
+# each latent contributes ½(μ² + σ² − 1 − log σ²) to the KL.
 #
-# Drawing has no derivative, so the draw is written as mean + σ·noise, through which the gradient passes. This is the
-# **reparametrization trick**. The cell compares it with the alternative, the *score function* estimator, which multiplies the value
-# by the derivative of the draw's log-probability:
+# A random draw has no derivative. So you write it as mean + σ·noise, and the gradient passes through the mean and σ. This is the
+# **reparametrization trick**. The alternative is the *score function* estimator, which multiplies the value by the derivative of
+# the draw's log-probability. Which of the two varies more?
 
 # %% tags=["proof-gradient-through-noise"]
 torch.manual_seed(0)
@@ -345,15 +344,15 @@ print(f"{by_score.std():.1f} by the score function, whose mean is {by_score.mean
 #   (REINFORCE), which varies more, or relax them with Gumbel-softmax.
 # - *They ask next:* What is posterior collapse? The KL goes to 0 because the decoder ignores the latents, so you warm up the KL's
 #   weight or weaken the decoder.
-# - *The trap:* Multiplying the noise by exp(log-variance), which is the variance, where it needs exp(½ log-variance).
+# - *The trap:* Multiplying the noise by exp(log-variance), which is the variance. It has to be exp(½ log-variance).
 # - *Proof:* `proof-gradient-through-noise`.
 
 # %% [markdown]
 # ## Decision trees: the best split
-# A decision tree splits on one feature at a time. The best threshold is found by sorting the rows by a feature and moving the
-# threshold past one row after the other, while the class counts on both sides are updated. That takes N log N steps for each
-# feature, whereas recounting for each threshold takes N². The **Gini impurity** 1 − Σ p² is the probability that two rows of a
-# node, drawn independently, have different labels.
+# A decision tree splits on one feature at a time. To find the best threshold, sort the rows by a feature, move the threshold past
+# one row after the other, and update the class counts on both sides. That takes N log N steps for each feature. Recounting for each
+# threshold would take N². The **Gini impurity** 1 − Σ p² is the probability that two rows of a node, drawn independently, have
+# different labels.
 
 # %% tags=["proof-split"]
 values, labels = np.array([1.0, 1, 2, 2, 3, 5, 5, 6]), np.array([0, 0, 0, 1, 0, 1, 1, 1])
@@ -389,9 +388,9 @@ for index in range(len(values) - 1):
 
 # %% [markdown]
 # ## Diffusion models: generate by removing noise
-# A **diffusion model** turns generation into many small regressions. The *forward process* mixes data and noise, x = √ᾱ · data +
-# √(1 − ᾱ) · noise, where ᾱ falls from almost 1 to almost 0 over the timesteps. Any timestep is reached in a single step, so
-# training draws one, mixes, and learns to predict the noise by least squares:
+# A **diffusion model** turns generation into many small regressions. The *forward process* mixes data and noise: x = √ᾱ · data +
+# √(1 − ᾱ) · noise. Over the timesteps, ᾱ falls from almost 1 to almost 0. You can jump to any timestep directly, so training draws
+# one, mixes, and learns to predict the noise by least squares:
 
 # %% tags=["proof-forward"]
 generator = np.random.default_rng(3)
@@ -411,10 +410,11 @@ def mixed_at(t):
 pictures.slider(mixed_at, start={"t": 10}, t=[0, 5, 10, 20, 30, 50, 99])
 
 # %% [markdown]
-# Sampling goes back one timestep after the other, and two facts are known about x at t − 1. The first is that x at t is √(1 − β)
-# times it plus noise of variance β, where 1 − β is the ratio of the two ᾱ. The second is that x at t − 1 has a variance of 1 − ᾱ around
-# √ᾱ times the data, which the model predicts. Both are normal, so their precisions (1 / variance) add up, and the **posterior** is
-# narrower than either of them. A **DDPM** step draws from it, and the cell compares its variance with β and with a simulation:
+# Sampling goes back one timestep after the other. At each step you know two facts about x at t − 1. First, x at t is √(1 − β) times
+# x at t − 1, plus noise of variance β. (Here 1 − β is the ratio of the two ᾱ.) Second, x at t − 1 has a variance of 1 − ᾱ around √ᾱ
+# times the data, which the model predicts. Both are normal, so their precisions (1 / variance) add up, and the **posterior** is
+# narrower than either of them. A **DDPM** step draws from this posterior. The cell compares its variance with β and with a
+# simulation:
 
 # %% tags=["proof-posterior"]
 
@@ -440,27 +440,27 @@ for t in (1, 5, 99):
     print(f"t = {t:2}: β {beta:.2g}, the posterior's variance {1 / precision:.2g}, simulated {left:.2g}")
 
 # %% [markdown]
-# In the last steps of sampling, where the data say more about x than the noisy x does, the posterior's variance is far below β, while
-# in the first ones the two are practically equal. The step that ends in the data adds no noise.
+# In the first steps of sampling, the posterior's variance practically equals β. In the last ones the data say more about x than the
+# noisy x does, so the variance is far below β. The step that ends in the data adds no noise.
 #
-# With a condition such as a prompt, **classifier-free guidance** predicts twice, with the condition (c) and without it (u), and
-# extrapolates from u through c. The paper writes (1 + w)·c − w·u, so that w = 0 is plain c. Most libraries write u + s·(c − u), so
-# that s = 1 is plain c and s = 0 is u.
+# With a condition such as a prompt, **classifier-free guidance** predicts twice: with the condition (c) and without it (u). Then it
+# extrapolates from u through c. The paper writes (1 + w)·c − w·u, so w = 0 is plain c. Most libraries write u + s·(c − u), so s = 1
+# is plain c and s = 0 is u.
 #
 # **Interview · What does a diffusion model learn, and how does it sample?**
 #
 # - *Thirty seconds:* It learns to predict the noise in x = √ᾱ · data + √(1 − ᾱ) · noise for every timestep, by a mean squared
-#   error. To sample, it starts from pure noise. In each step it computes the data from the predicted noise, takes the mean of the
-#   posterior of the timestep before, and adds a little noise, except in the last step.
+#   error. To sample, it starts from pure noise. In each step it estimates the data from the predicted noise and moves to the mean
+#   of the posterior of the timestep before. Then it adds a little noise, except in the last step.
 # - *They ask next:* Why is DDIM faster? With η = 0 it adds no noise and follows an ordinary differential equation, so it can skip
-#   timesteps; exercise 12 runs both samplers with strides of 1, 7 and 10.
+#   timesteps. Exercise 12 runs both samplers with strides of 1, 7 and 10.
 # - *The trap:* Mixing the guidance conventions, because a scale of 1 means no guidance in one of them and a strong one in the other.
 # - *Proof:* `proof-forward`, `proof-posterior`.
 
 # %% [markdown]
 # ## Milestone: from noise to labelled pictures
-# For 30 training pictures the best possible prediction can be written down: it is the mean of the pictures, each weighted by how
-# likely it is to have become the x that we see. With this prediction the sampler makes 40 pictures from noise, and the nearest training
+# For 30 training pictures you can write down the best possible prediction. It is the mean of the pictures, each weighted by how
+# likely it is to have become the x that we see. With this prediction the sampler makes 40 pictures from noise. The nearest training
 # picture of each says how wide its filled square is:
 
 # %% tags=["proof-samples"]
@@ -522,16 +522,15 @@ print(f"to the second nearest: at least {found[:, 1].min():.0f}")
 # 10. A DDPM step draws from the posterior, whose variance is below β, and the last one adds no noise.
 #
 # ## You try
-# [The exercises](../exercises/29_whiteboard_classics.ipynb) have twelve whiteboard problems: least squares, logistic regression,
-# k-means, AUC, NMS, focal loss, a vision transformer's front end, the ELBO, a tree's split, four-bit weights, nearest neighbours, and
-# a diffusion sampler with four faults. If your interview is tomorrow, do AUC, NMS and k-means first.
+# [The exercises](../exercises/29_whiteboard_classics.ipynb) have twelve whiteboard problems, from least squares, k-means and NMS to
+# four-bit weights and a diffusion sampler with four faults. If your interview is tomorrow, do AUC, NMS and k-means first.
 
 # %% [markdown]
 # ## If you have time
 # ### Cross-validation and data leakage
 # Cross-validation trains on four fifths of the data, tests on the rest, and does so for each fifth. Its estimate is honest only if
-# nothing was fitted to the test rows. Here 100 rows have 2,000 features of pure noise, a classifier uses the 20 features whose class
-# means differ most, and the cell chooses them once from all rows and once from the training rows:
+# nothing was fitted to the test rows. Here 100 rows have 2,000 features of pure noise. A classifier uses the 20 features whose
+# class means differ most. The cell chooses these features once from all rows, and once from the training rows alone:
 
 
 # %% tags=["proof-leakage"]
@@ -555,8 +554,8 @@ for name, leaky in (("all rows", True), ("training rows", False)):
     print(f"features chosen from {name}: accuracy {min(rates):.0%} to {max(rates):.0%} on five seeds")
 
 # %% [markdown]
-# There is nothing to learn, so the correct answer is 50 %. Choosing the features from all rows has already shown the labels of the test
-# rows to the model, although the classifier itself was fitted to the training rows alone.
+# There is nothing to learn, so the correct answer is 50 %. The classifier itself was fitted to the training rows alone. But
+# choosing the features from all rows has already shown it the labels of the test rows.
 #
 # **Interview · What is data leakage, and how do you avoid it?**
 #
@@ -573,7 +572,7 @@ for name, leaky in (("all rows", True), ("training rows", False)):
 # %% [markdown]
 # ### Vision transformers: patches as tokens
 # A vision transformer cuts the picture into patches, projects each to a vector, puts a learned class token in front and adds
-# positions. The projection is a convolution whose stride equals its kernel size, so that windows don't overlap, and the next cell
+# positions. The projection is a convolution whose stride equals its kernel size, so the windows don't overlap. The next cell
 # computes it both ways:
 
 # %% tags=["proof-convolution"]
@@ -590,9 +589,9 @@ print("tokens", tuple(by_hand.shape), "| equal to the convolution:", torch.allcl
 # %% [markdown]
 # **Interview · What changes when a vision transformer sees a larger image?**
 #
-# - *Thirty seconds:* There are more patches, so there are more tokens, and the cost of attention grows with the square of their
-#   number. The weights stay, but the positions are interpolated on their grid, without the class token, which has no position in
-#   the image.
+# - *Thirty seconds:* There are more patches and therefore more tokens, and the cost of attention grows with the square of their
+#   number. The weights stay, while the positions are interpolated on their grid, except for the class token, which has no position
+#   in the image.
 # - *They ask next:* What does halving the patch size cost? It gives four times the tokens and sixteen times the attention.
 # - *The trap:* Reading patches in another order than the weight expects: a convolution's weight is channel, row, column.
 # - *Proof:* `proof-convolution`.
@@ -627,16 +626,16 @@ for size in (0.01, 0.1, 1.0):
     print(f"an update of {size:4} standard deviations: {arrived:.0%} of it arrives")
 
 # %% [markdown]
-# After the division by the largest weight, a block's quotients aren't normally distributed any more, so NF4's values aren't used evenly
-# either, but more evenly than equal steps are. An update far below the spacing of the values mostly vanishes.
+# After the division by the largest weight, a block's quotients aren't normally distributed any more. So NF4's values aren't used
+# evenly either, but more evenly than equal steps are. An update far below the spacing of the values mostly vanishes.
 #
 # **Interview · You merge a LoRA adapter into a 4-bit model. Is it still the model that you trained?**
 #
 # - *Thirty seconds:* Not exactly. The sum is rounded to four bits again, so updates that are small against the spacing of the
 #   values mostly vanish. I dequantize the base to 16 bits and merge there, or serve the adapter unmerged, next to the quantized
 #   base.
-# - *Longer:* The original 16-bit weights are not quite the right base either, because the adapter was trained on their rounded
-#   copies and has learned to make up for a part of the rounding.
+# - *Longer:* The original 16-bit weights aren't quite the right base either. The adapter was trained on their rounded copies, and
+#   it has learned to make up for part of the rounding.
 # - *They ask next:* How many bits does a weight take? It takes 4 plus 32/64 for the float32 scale of its block, 4.5 in all, or about
 #   4.13 if the scales are quantized too.
 # - *The trap:* Dividing a block of zeros by its largest absolute value, which is 0.
@@ -644,9 +643,9 @@ for size in (0.01, 0.1, 1.0):
 
 # %% [markdown]
 # ### Flow matching: a straight path from noise to data
-# Many newer image and robot models train by **flow matching**. It mixes along a straight line, x = (1 − s)·data + s·noise for s from 0
-# to 1, and the network predicts the *velocity* noise − data. Sampling integrates the velocity from s = 1 to 0, for example in equal Euler steps,
-# and adds no noise. For the 30 pictures the best prediction is again a weighted mean:
+# Many newer image and robot models train by **flow matching**. It mixes along a straight line: x = (1 − s)·data + s·noise, for s
+# from 0 to 1. The network predicts the *velocity*, noise − data. Sampling integrates this velocity from s = 1 to 0, for example in
+# equal Euler steps, and adds no noise. For the 30 pictures the best prediction is again a weighted mean:
 
 # %% tags=["proof-flow"]
 
@@ -665,16 +664,16 @@ for steps in (1, 2, 4):
     print(f"Euler steps: {steps}, the nearest training picture is {np.median(nearest):.1f} away in the median")
 
 # %% [markdown]
-# A single step ends near the mean of all pictures, which resembles none of them; since these 30 are far apart, a few more are enough.
-# Each training pair is joined by a straight line, but the lines cross, and where they do, the network can only predict their mean
-# velocity. The paths that a sampler follows are therefore curved.
+# A single step ends near the mean of all pictures, which resembles none of them. These 30 are far apart, so a few more steps are
+# enough. Each training pair is joined by a straight line, but the lines cross. Where they do, the network can only predict their
+# mean velocity, so the paths that a sampler follows are curved.
 #
 # **Interview · How does flow matching differ from diffusion?**
 #
 # - *Thirty seconds:* It predicts the velocity of a straight path between noise and data, and samples by solving an ordinary
 #   differential equation. With normal noise it belongs to the same family as diffusion: the schedule and the target differ, and each
 #   prediction can be computed from the other. It is popular because it is simple and usually needs fewer steps.
-# - *They ask next:* How do you get down to one to four steps? By rectified flow, which trains again on the pairs of noise and sample that
-#   the first model produced, so that paths straighten, or by distillation, as in consistency models.
+# - *They ask next:* How do you get down to one to four steps? With rectified flow you train again on the pairs of noise and sample
+#   that the first model produced, so the paths straighten. Distillation, as in consistency models, is the other way.
 # - *The trap:* Saying that one step is enough because the paths are straight, although only those of the training pairs are.
 # - *Proof:* `proof-flow`.
