@@ -548,7 +548,7 @@ for name, inner in (("sqrt(x)", lambda x: x), ("sqrt of a safe x", lambda x: tor
 # | `while x.sum() > 100`, where the loop's condition is the break | 2, or 3 with code after the loop | raises an error |
 # | a `for` loop that calls a function with the `if` | 3, those of the called function | raises an error |
 #
-# With `fullgraph=True` the two middle rows become symbols inside one graph, so the option doesn't report these breaks. The
+# With `fullgraph=True` the two rows that say *one graph* become symbols inside one graph, so the option doesn't report these breaks. The
 # settings `capture_scalar_outputs` and `capture_dynamic_output_shape_ops` of `torch._dynamo.config` do the same without it.
 #
 # Such a symbol, `u0` in messages, is *unbacked*: the compiler has no example of its value. An `if n > 3` on it therefore raises
