@@ -39,7 +39,8 @@ class Verdict:
     """What an exercise's check says: points of how many, and what is wrong.
 
     `parts` are the functions of an answer that isn't right, where some of them are: whether each one is. Where none is,
-    `near` is what its values earn (`course.interview.nearness`), and `cases` says how many of them are right.
+    or none is far off, `near` is what its values earn (`course.interview.nearness`), and `cases` says how many of them
+    are right.
     """
 
     points: int
@@ -114,16 +115,21 @@ class Judge:
                 return Verdict(found.points, found.max_points, "")
             if tasks.missing(found.message):  # that explains everything
                 return Verdict(found.points, found.max_points, found.message)
-            whole = pool.shares.get(self._asked.name, [])
+            whole = pool.shares.pop(self._asked.name, [])
+            alone = [*pool.shares.values()]
             parts = {_short(name): part.status == "passed" for part in found.parts for name in part.names}
             mixed = {} if parts else _mixed(tasks.stub_of(self._asked), self._solution, answer)
             for name, text in mixed.items():
                 tell(_alone([name]))
                 parts[name] = self._item(text, pool).status == "passed"
-        if any(parts.values()):  # the cases of the functions that are right would count for the others
-            return Verdict(found.points, found.max_points, found.message, {} if all(parts.values()) else parts)
+                alone.append(pool.shares.get(self._asked.name, []))
+        told = {} if all(parts.values()) else parts
+        if any(parts.values()) and not all(nearness.is_close(each) for each in alone):
+            # the cases of the functions that are right would count for the others
+            return Verdict(found.points, found.max_points, found.message, told)
         near, cases = nearness.score(whole), nearness.told(whole)
-        return Verdict(found.points, found.max_points, found.message, near=near, cases=cases)
+        told = told if any(parts.values()) else {}
+        return Verdict(found.points, found.max_points, found.message, told, near, cases)
 
     @property
     def _solution(self) -> str:
@@ -169,8 +175,12 @@ class _Telling(Pool):
 
 
 def _short(part: str) -> str:
-    """What a part of mytorch is called in an answer's text: `append` for mytorch.llama:KVCache.append."""
-    return part.rpartition(":")[2].rpartition(".")[2]
+    """What a part of mytorch is called in an answer's text: `append` for mytorch.llama:KVCache.append.
+
+    A derivative has the name of its function, so it keeps what stands before it.
+    """
+    owner, _, name = part.rpartition(":")[2].rpartition(".")
+    return f"{owner}.{name}" if owner == "derivative" else name
 
 
 def _alone(names: Sequence[str]) -> str:

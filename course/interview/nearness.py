@@ -29,6 +29,15 @@ def score(found: Sequence[float]) -> float:
     return (sum(found) / len(found)) ** 2 if found else 0.0
 
 
+CLOSE = 0.9
+"""The share of its values from which a function is nearly right, such as with another error for a bad argument."""
+
+
+def is_close(found: Sequence[float]) -> bool:
+    """Whether a function with these shares, beside the solution's others, is right or nearly so."""
+    return bool(found) and sum(found) / len(found) >= CLOSE
+
+
 def told(found: Sequence[float]) -> str:
     """How many cases are right, as a sentence; empty if none is, or if there is only one."""
     right, partly = sum(each == 1 for each in found), sum(0 < each < 1 for each in found)

@@ -46,7 +46,9 @@ def followed_up(asking: Asking, points: Sequence[Point]) -> Generator[Prompt, An
             yield Choose(asked, ("I have answered",))
     asking.watch.stop()
     told = tuple(f"*{point.label}:* {point.text}" for point in points)
-    ticked: list[bool] = yield Tick(f"{timed(asking)}Which of these points did you make?", told)
+    trap = ", and so does another trap that is a real one" if any(each.label == "The trap" for each in points) else ""
+    counts = f"Which of these points did you make? Your own words count{trap}."
+    ticked: list[bool] = yield Tick(f"{timed(asking)}{counts}", told)
     return ticked
 
 

@@ -67,6 +67,15 @@ UNASKED = frozenset(
         "How does `random_split(dataset, [0.5, 0.5])` split 7 samples?",
         "How does `DataParallel` split nine rows over four GPUs?",
         "Does `from_pretrained(…, padding_idx=0)` set row 0 to zero?",
+        "What are the two pillars?",
+        "`a` is on a GPU and `b` on the CPU. Which one does the error of `a @ b` name?",
+        "What does `nn.Linear(2, 3, bias=False)` register instead of the bias?",
+        "Does `calculate_gain` have an entry for GELU?",
+        'What does a convolution with `padding="same"` do if its stride is 2?',
+        "Does `model.eval()` return anything?",
+        "In which order do the weights of PyTorch's LSTM hold its gates?",
+        "A parameter group is added after the scheduler was made. What does the next `step` of a `LambdaLR` do?",
+        "Where does a scheduler keep the initial rate?",
     }
 )
 """Questions of the lessons that no interviewer asks: how to take an interview, and corners of an interface."""

@@ -336,6 +336,36 @@ def test_an_answer_with_one_slip_earns_most_of_it_and_nonsense_nearly_nothing(ba
     assert other.score < 0.2 < 0.6 < one.score < 1 and one.cases.startswith("Of the 10 cases, 8 are right")
 
 
+@pytest.mark.turns(8)
+def test_one_error_of_another_type_is_a_slip_and_an_empty_function_is_none(bank: Bank) -> None:
+    """Both functions ask NumPy for the maximum, whose error for a dimension that isn't there is not PyTorch's."""
+    asked = bank.cards["e-init_softmax"].about
+    solution = tasks.solution_of(bank.course, asked)
+    slip = """def softmax(x, dim):
+    check_floats(x, dim, "softmax")
+    powers = np.exp(x - x.max(dim, keepdims=True))
+    return powers / powers.sum(dim, keepdims=True)
+
+
+derivative("softmax", x=lambda g, result, dim: result * (g - (g * result).sum(dim, keepdim=True)))
+
+
+def log_softmax(x, dim):
+    check_floats(x, dim, "log_softmax")
+    x = x - x.max(dim, keepdims=True)
+    return x - np.log(np.exp(x).sum(dim, keepdims=True))
+
+
+derivative("log_softmax", x=lambda g, result, dim: g - result.exp() * g.sum(dim, keepdim=True))
+"""
+    empty = slip.replace("return x - np.log(np.exp(x).sum(dim, keepdims=True))", "return x")
+    assert empty != slip != solution
+    with judged.Judge(bank.course, asked, 3) as judge:
+        one, other = judge.check(slip), judge.check(empty)
+    assert one.parts["derivative.softmax"] and not one.parts["softmax"] and 0.7 < one.score < 1, one
+    assert other.near == 0 and other.score < 0.7 * one.score, other
+
+
 def test_what_is_imported_is_said(bank: Bank) -> None:
     assert tasks.whose(bank.cards["e-align_dpo"].about) == "`torch`, `F`, `np` and `math` are imported. "
     assert tasks.whose(bank.cards["e-shards_build_mlp"].about) == "`np` is imported. "

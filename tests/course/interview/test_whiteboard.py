@@ -43,9 +43,8 @@ def test_a_whiteboard_problem_is_followed_by_its_cost_and_two_questions(bank: Ba
     assert tick.points[0].startswith("*Cost:* O(N·V) time") and [each for each in nexts if each in tick.points[1]]
     assert "Of the 3 questions about it you answered 2." in verdict.text
     assert answer.score == pytest.approx(0.75 + 0.25 * 2 / 3)
-    others = {
-        tuple(each.text for each in rounds._rungs(card.points, [], np.random.default_rng(seed))) for seed in range(9)
-    }
+    seeds = (np.random.default_rng(seed) for seed in range(9))
+    others = {tuple(each.text for each in rounds._rungs(card.points, [], rng)) for rng in seeds}
     assert len(others) == 3
 
 
