@@ -550,7 +550,7 @@ topics.whiteboard_index()
 # ## Rapid fire
 # - *What are the two pillars?* They are tensors on any device and autograd.
 # - *What decides where an operation runs?* The device of its inputs decides it.
-# - *What does a node hold?* It holds its operation, the nodes of its inputs, and the values that its derivatives need.
+# - *What does a node of the graph hold?* It holds its operation, its inputs' nodes, and the values that its derivatives need.
 # - *Is the `while` in the graph?* No, because only the operations that ran are recorded.
 # - *What does `backward` free?* It frees the saved values, unless you pass `retain_graph=True`.
 #

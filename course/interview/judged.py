@@ -17,6 +17,7 @@ from typing import Any, Self
 from course.authoring.notebook import exercise_of, role, v4, write
 from course.check import PRACTICE_SEED
 from course.files import Course
+from course.grading import credit
 from course.grading.bundle import Bundle
 from course.grading.grade import grade_one
 from course.grading.intake import Reader
@@ -115,21 +116,20 @@ class Judge:
                 return Verdict(found.points, found.max_points, "")
             if tasks.missing(found.message):  # that explains everything
                 return Verdict(found.points, found.max_points, found.message)
-            whole = pool.shares.pop(self._asked.name, [])
-            alone = [*pool.shares.values()]
-            parts = {_short(name): part.status == "passed" for part in found.parts for name in part.names}
+            name, whole = self._asked.name, pool.shares.get(self._asked.name, [])
+            wrong = [part for part in found.parts if part.status != "passed"]
+            alone = [pool.shares.get(credit.key(name, part.names), []) for part in wrong]
+            parts = {_short(each): part.status == "passed" for part in found.parts for each in part.names}
             mixed = {} if parts else _mixed(tasks.stub_of(self._asked), self._solution, answer)
-            for name, text in mixed.items():
-                tell(_alone([name]))
-                parts[name] = self._item(text, pool).status == "passed"
-                alone.append(pool.shares.get(self._asked.name, []))
-        told = {} if all(parts.values()) else parts
-        if any(parts.values()) and not all(nearness.is_close(each) for each in alone):
+            for each, text in mixed.items():
+                tell(_alone([each]))
+                parts[each] = self._item(text, pool).status == "passed"
+                alone += [] if parts[each] else [pool.shares.get(name, [])]
+        if any(parts.values()) and not (alone and all(nearness.is_close(each) for each in alone)):
             # the cases of the functions that are right would count for the others
-            return Verdict(found.points, found.max_points, found.message, told)
-        near, cases = nearness.score(whole), nearness.told(whole)
-        told = told if any(parts.values()) else {}
-        return Verdict(found.points, found.max_points, found.message, told, near, cases)
+            return Verdict(found.points, found.max_points, found.message, {} if all(parts.values()) else parts)
+        told = parts if any(parts.values()) else {}
+        return Verdict(found.points, found.max_points, found.message, told, nearness.score(whole), nearness.told(whole))
 
     @property
     def _solution(self) -> str:
