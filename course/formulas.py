@@ -61,11 +61,7 @@ def _read(formula: str) -> str:
         formula = re.sub(rf"\\text{_GROUP}", r"\1", formula)
         formula = re.sub(rf"{_FUNCTION}\\frac{_GROUP}{_GROUP}", lambda part: f"({_over(part)})", formula)
         formula = re.sub(rf"\\frac{_GROUP}{_GROUP}", _over, formula)
-        formula = re.sub(
-            rf"\\sqrt{_GROUP}",
-            lambda part: f"√{part[1] if part[1].isdigit() else _one(part[1], also=part[1][1:])}",
-            formula,
-        )
+        formula = re.sub(rf"\\sqrt{_GROUP}", lambda part: f"√{_one(part[1])}", formula)
         formula = re.sub(rf"\^{_GROUP}", lambda part: f"^{_one(part[1], also='_')}", formula)
         formula = re.sub(rf"_{_GROUP}", lambda part: f"_{_one(part[1])}", formula)
     formula = formula.replace(r"\_", "_").replace("^\\top", "ᵀ")
