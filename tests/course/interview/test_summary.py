@@ -14,7 +14,7 @@ from course.interview import history, rounds
 from course.interview import summary as summaries
 from course.interview.bank import Bank
 from course.interview.history import Answer, History, Item
-from course.interview.scope import UNASKED, Plan
+from course.interview.scope import Plan
 from tests.course.interview.holding import NOON, Time, drawn_of, hold
 
 
@@ -98,12 +98,9 @@ def test_the_sections_to_read_are_in_the_lessons(bank: Bank) -> None:
             assert re.search(rf"^#+ {re.escape(heading)}$", text, re.MULTILINE), (card.name, heading)
 
 
-def test_a_missed_line_about_language_models_names_a_section(bank: Bank) -> None:
-    """A whole chapter is an hour, and the line was twenty seconds."""
-    scope = bank.scope("language-models")
-    cards = [card for card in bank.of("line") if scope.holds(card) and card.words not in UNASKED]
-    unplaced = [card.name for card in cards if not bank.place(card)[1]]
-    assert len(cards) > 70 and len(unplaced) <= len(cards) // 8, unplaced
+def test_whatever_was_missed_names_a_section(bank: Bank) -> None:
+    """A whole chapter is an hour, and a rapid-fire line was twenty seconds."""
+    assert [card.name for card in bank.cards.values() if not bank.place(card)[1]] == []
 
 
 @pytest.mark.parametrize(
