@@ -1,7 +1,7 @@
 """Whose a submission is, by its path."""
 
-import itertools
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import PurePosixPath
@@ -33,7 +33,7 @@ def students_of(paths: Iterable[str], chapters: Collection[str]) -> dict[str, st
     owned: dict[str, list[PurePosixPath]] = {}
     for name, folders in named.values():
         if folders and not name:
-            owned.setdefault(folders[0].name, []).append(folders[0])
+            owned.setdefault(_plain(folders[0].name), []).append(folders[0])
     shared = _shared(named)
     homes = {}
     for path, (name, folders) in named.items():
@@ -47,12 +47,22 @@ def _told_apart(homes: Collection[PurePosixPath]) -> dict[PurePosixPath, str]:
     """What each student is called: the name, with as many of the folders above as tell all of that name apart."""
     alike: dict[str, list[PurePosixPath]] = {}
     for home in homes:
-        alike.setdefault(home.name, []).append(home)
+        alike.setdefault(_plain(home.name), []).append(home)
     called_so = {}
     for name, places in alike.items():
-        count = next(n for n in itertools.count(1) if len({place.parts[-n:] for place in places}) == len(places))
+        longest = max(len(place.parts) for place in places)
+        told = (
+            n for n in range(1, longest) if len({(*map(_plain, each.parts[-n:]),) for each in places}) == len(places)
+        )
+        count = next(told, longest)
         called_so |= {place: str(PurePosixPath(*place.parts[-count:])) if name else "" for place in places}
     return called_so
+
+
+def _plain(name: str) -> str:
+    """A name as a reader sees it: "Ann", "ann " and one with an invisible character are the same."""
+    shown = (each for each in unicodedata.normalize("NFKC", name) if unicodedata.category(each) != "Cf")
+    return "".join(shown).strip().casefold()
 
 
 def _shared(named: Mapping[str, tuple[str, list[PurePosixPath]]]) -> set[str]:
@@ -72,7 +82,7 @@ def _home(
 ) -> PurePosixPath:
     """The folder that a student has, or would have beside the file that has their name."""
     nearest = folders[0] if folders else PurePosixPath()
-    namesakes, own = owned.get(name, []), PurePosixPath(path).parent
+    namesakes, own = owned.get(_plain(name), []), PurePosixPath(path).parent
     deepest = len(own.parts)  # a folder further down is one that somebody made, and takes nobody's name away
     is_anothers = any(len(each.parts) <= deepest for each in namesakes) and own not in {
         place for each in namesakes for place in (each, each.parent)

@@ -97,6 +97,14 @@ def test_students_who_are_called_alike_are_told_apart_by_their_folders(paths: li
     assert list(students_of(paths, CHAPTERS).values()) == students
 
 
+@pytest.mark.parametrize("name", ["ann ", "Ann", "a\u200bnn", "\uff41nn"])
+def test_who_takes_a_name_that_looks_like_anothers_is_told_apart(name: str) -> None:
+    paths = [f"class/eve/{name}.ipynb", "class/ann/06_topic.ipynb"]
+    assert list(students_of(paths, CHAPTERS).values()) == ["eve", "ann"]
+    flat = [f"class/{name}.ipynb", "class/ann.ipynb", "class/eve.ipynb"]
+    assert list(students_of(flat, CHAPTERS).values()) == [f"class/{name}", "class/ann", "eve"]
+
+
 def test_no_folder_that_somebody_makes_takes_the_names_of_others_away() -> None:
     files = ["class/ann.ipynb", "class/zoe.ipynb", "class/bob/ann/06_topic.ipynb", "class/bob/zoe/06_topic.ipynb"]
     assert list(students_of(files, CHAPTERS).values()) == ["class/ann", "class/zoe", "bob/ann", "bob/zoe"]
