@@ -40,7 +40,7 @@ _PLAIN = {
 class Candidate:
     """A variant, as tests see it: call it with numbers, strings, arrays and containers of these.
 
-    What it does to an array, list or dict among its positional arguments happens to the caller's, too.
+    What it does to an array, list or dict among its arguments happens to the caller's, too.
     """
 
     def __init__(self, answer: Callable[[bytes], bytes]) -> None:
@@ -56,7 +56,7 @@ class Candidate:
 
     def _call(self, function: str, /, *arguments: Any, **named: Any) -> Any:
         raised, result, after = pickle.loads(self._answer(pickle.dumps((function, arguments, named))))
-        for mine, theirs in zip(arguments, after, strict=False):
+        for mine, theirs in zip([*arguments, *named.values()], after, strict=False):
             _copy_back(mine, theirs)
         if raised is not None:
             raise getattr(builtins, raised[0], RuntimeError)(raised[1])
@@ -196,7 +196,7 @@ def _answer(functions: Functions, pickled: bytes) -> bytes:
             result = functions[name or [*functions][-1]](*arguments, **named)
     except Exception as error:
         raised = type(error).__name__, str(error)
-    return pickle.dumps((raised, result, arguments))
+    return pickle.dumps((raised, result, [*arguments, *named.values()]))
 
 
 class _Plain(pickle.Unpickler):

@@ -4,7 +4,7 @@ import contextlib
 import functools
 import http.server
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from course.grading.report import Report, Result
 from course.sandbox import launch
 from course.sandbox.launch import Limits
 from tests.course.attacks import answers, delegation, harm, target, values
+from tests.course.attacks.machines import MACHINES
 from tests.course.attacks.particular import PARTICULAR
 from tests.course.attacks.target import TABLE, Attack, Target
 from tests.turn import in_turn, this_turn
@@ -248,24 +249,34 @@ def test_a_defence_holds_alone(points: Callable[[Off, str], int], off: Off, name
     assert points(off, name) == 0
 
 
-@pytest.fixture(scope="module")
-def earned(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
-    """What the attacks on one exercise get for it."""
-    folder, course = tmp_path_factory.mktemp("particular"), Course(CODE)
-    for (chapter, name), text in PARTICULAR.items():
+def points_of(folder: Path, attacks: Mapping[tuple[str, str, str], str]) -> dict[tuple[str, str, str], int]:
+    """What attacks get for their exercise, each in a notebook of its own; their keys are chapter, exercise and name."""
+    course = Course(CODE)
+    for (chapter, name, way), text in attacks.items():
         notebook: Any = nbformat.read(course.pristine / f"{chapter}.ipynb", as_version=4)
         (stored,) = [output.data[MIME] for output in checks(notebook)[name].outputs if MIME in output.get("data", {})]
         for cell in notebook.cells:
             if role(cell) == "solution" and exercise_of(cell) == name:
                 cell.source = text.replace("STORED", repr(stored))
-        nbformat.write(notebook, folder / f"{name}.ipynb")
+        nbformat.write(notebook, folder / f"{name}@{way}.ipynb")
     results = grade([folder], course, jobs=2, explain=False).submissions
     assert all(result.status == "graded" for result in results), results
     every = {(Path(result.path).stem, item.grade_id): item.points for result in results for item in result.items}
-    return {name: every[name, name] for _, name in PARTICULAR}
+    return {(chapter, name, way): every[f"{name}@{way}", name] for chapter, name, way in attacks}
+
+
+ON_ONE = {(*at, "once"): text for at, text in PARTICULAR.items()} | {
+    (*at, way): text for at, ways in MACHINES.items() for way, text in ways.items()
+}
+
+
+@pytest.fixture(scope="module")
+def earned(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str, str], int]:
+    """What the attacks on one exercise get for it."""
+    return points_of(tmp_path_factory.mktemp("particular"), ON_ONE)
 
 
 @pytest.mark.turns(8)
-@pytest.mark.parametrize("name", [name for _, name in PARTICULAR])
-def test_an_attack_on_one_exercise_scores_0(earned: dict[str, int], name: str) -> None:
-    assert earned[name] == 0
+@pytest.mark.parametrize("at", ON_ONE, ids="-".join)
+def test_an_attack_on_one_exercise_scores_0(earned: dict[tuple[str, str, str], int], at: tuple[str, str, str]) -> None:
+    assert earned[at] == 0

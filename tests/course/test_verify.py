@@ -248,6 +248,9 @@ def test_a_candidate_changes_the_callers_arguments_as_a_function_does() -> None:
     with pytest.raises(KeyError, match="gone"):
         served.candidate(0, 1)(array)
     assert array.tolist() == [0.5, 0.5]
+    with pytest.raises(KeyError, match="gone"):
+        served.candidate(0, 1)(x=array)
+    assert array.tolist() == [0.25, 0.25]
 
 
 def test_faults_and_order_are_drawn_from_the_seed() -> None:
