@@ -48,7 +48,7 @@ def _told_apart(homes: Collection[PurePosixPath]) -> dict[PurePosixPath, str]:
     alike: dict[str, list[PurePosixPath]] = {}
     for home in homes:
         alike.setdefault(_plain(home.name), []).append(home)
-    called_so = {}
+    called_so: dict[PurePosixPath, str] = {}
     for name, places in alike.items():
         longest = max(len(place.parts) for place in places)
         told = (
