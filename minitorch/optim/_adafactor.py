@@ -21,6 +21,8 @@ class Adafactor(Optimizer):
 
     __module__ = "minitorch.optim"
 
+    _rate_type = ""
+
     def __init__(
         self,
         params: Parameters,

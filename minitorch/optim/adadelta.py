@@ -14,6 +14,8 @@ class Adadelta(Optimizer):
     Source: https://pytorch.org/docs/stable/generated/torch.optim.Adadelta.html; Zeiler 2012, arXiv:1212.5701
     """
 
+    _rate_type = "own"
+
     def __init__(
         self,
         params: Parameters,

@@ -6,6 +6,7 @@ from typing import Any
 
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
 from minitorch.optim.update import blocks, check_options, constant, counted, started, stated
+from minitorch.scalars import to_scalar
 
 
 class ASGD(Optimizer):
@@ -14,6 +15,8 @@ class ASGD(Optimizer):
     `state["ax"]` is the mean of x from step t0 on.
     Source: https://pytorch.org/docs/stable/generated/torch.optim.ASGD.html; Polyak and Juditsky 1992
     """
+
+    _rate_type = ""
 
     def __init__(
         self,
@@ -40,7 +43,7 @@ class ASGD(Optimizer):
             on_its_device = {**group, "capturable": True}  # its numbers are where the parameter is, as in PyTorch
             state = started(self.state[parameter], on_its_device, parameter, "ax", eta=lr, mu=1)
             step = counted(group, state)
-            eta, mu = state["eta"].item(), state["mu"].item()
+            eta, mu = to_scalar(state["eta"].item(), parameter.dtype), state["mu"].item()
             for x, g, mean in blocks(parameter, grad, state["ax"]):
                 if decay:
                     g = g + decay * x

@@ -18,6 +18,7 @@ from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.graph import saved_tensors_hooks
 from minitorch.autograd.hooks import Hooks, RemovableHandle
 from minitorch.optim.update import Group, check_fused_type, scalar, with_numbers
+from minitorch.scalars import to_scalar
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
@@ -67,6 +68,9 @@ class Optimizer:
     Source: https://pytorch.org/docs/stable/optim.html#torch.optim.Optimizer
     """
 
+    _rate_type = "computed"
+    """Into what the rate has to fit where PyTorch's kernels take it as a number: the type in which they compute, which
+    is float32 at least, or the parameter's `own`; or nothing, where it is a tensor's factor."""
     _optimizer_step_pre_hooks: Hooks
     _optimizer_step_post_hooks: Hooks
     _optimizer_state_dict_pre_hooks: Hooks
@@ -171,7 +175,7 @@ class Optimizer:
     def _gradients(self) -> Iterator[tuple[Group, Tensor, Tensor]]:
         """For every parameter that has a gradient: its group's options as formulas take them, itself, and the gradient.
 
-        With `maximize` that is negated.
+        With `maximize` that is negated. Raises RuntimeError for a finite `lr` that the parameter's type can't hold.
         """
         for group in map(with_numbers, self.param_groups):
             maximize = group.get("maximize", False)
@@ -180,6 +184,9 @@ class Optimizer:
                 if grad is not None:
                     if group.get("fused"):
                         check_fused_type(parameter)
+                    if self._rate_type and "lr" in group:
+                        is_narrow = self._rate_type == "computed" and parameter.dtype.is_low_precision
+                        to_scalar(group["lr"], float32 if is_narrow else parameter.dtype)
                     yield group, parameter, -grad if maximize else grad
 
     # Saving

@@ -15,6 +15,8 @@ class RAdam(Optimizer):
     Source: https://pytorch.org/docs/stable/generated/torch.optim.RAdam.html; Liu et al. 2020, arXiv:1908.03265
     """
 
+    _rate_type = ""
+
     def __init__(
         self,
         params: Parameters,

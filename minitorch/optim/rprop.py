@@ -15,6 +15,8 @@ class Rprop(Optimizer):
     Source: https://pytorch.org/docs/stable/generated/torch.optim.Rprop.html; Riedmiller and Braun 1993
     """
 
+    _rate_type = "own"
+
     def __init__(
         self,
         params: Parameters,

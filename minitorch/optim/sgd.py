@@ -17,6 +17,8 @@ class SGD(Optimizer):
     Source: https://pytorch.org/docs/stable/generated/torch.optim.SGD.html; Sutskever et al. 2013
     """
 
+    _rate_type = "own"
+
     def __init__(
         self,
         params: Parameters,

@@ -16,6 +16,8 @@ class SparseAdam(Optimizer):
     Source: https://pytorch.org/docs/stable/generated/torch.optim.SparseAdam.html
     """
 
+    _rate_type = ""
+
     def __init__(
         self,
         params: Parameters,

@@ -11,7 +11,7 @@ import pytest
 
 import minitorch
 import minitorch.optim
-from tests.same import exactly_the_same, same, same_within
+from tests.same import attempt, exactly_the_same, same, same_within
 
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "SGD": [
@@ -433,3 +433,16 @@ def test_optimizers_pickle() -> None:
 @exactly_the_same
 def test_adagrad_has_its_sums_before_the_first_step(torch: Any) -> Any:
     return torch.optim.Adagrad(parameters(torch), initial_accumulator_value=0.5).state_dict()["state"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
+@pytest.mark.parametrize("name", [*OPTIONS, "Adafactor"])
+@same
+def test_a_rate_that_no_number_of_the_type_is(torch: Any, name: str, dtype: str) -> Any:
+    def stepped(rate: float) -> Any:
+        x = torch.nn.Parameter(torch.ones(2, dtype=getattr(torch, dtype)))
+        x.grad = torch.ones_like(x)
+        getattr(torch.optim, name)([x], lr=rate).step()
+        return x.isfinite().all()
+
+    return [attempt(stepped, rate) for rate in (1e39, 1e400, 1e5, 1e-60)]
