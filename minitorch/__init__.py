@@ -34,7 +34,7 @@ from minitorch.dtypes import (
 )  # fmt: skip
 from minitorch.interop import from_dlpack, frombuffer, to_dlpack
 from minitorch.layout import (
-    channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, sparse_coo,
+    channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, sparse_coo, sparse_csr,
     strided,
 )  # fmt: skip
 from minitorch.ops.activation.common import relu, sigmoid, threshold
@@ -160,7 +160,7 @@ from minitorch.settings import (
     set_num_interop_threads, set_num_threads, typename, use_deterministic_algorithms,
 )  # fmt: skip
 from minitorch.size import Size
-from minitorch.sparse import sparse_coo_tensor
+from minitorch.sparse import sparse_coo_tensor, sparse_csr_tensor
 from minitorch.storage import TypedStorage, UntypedStorage
 from minitorch.tags import Tag
 from minitorch.interop import from_numpy

@@ -5,17 +5,16 @@ the reasons in prose.
 """
 
 EXCLUDED: dict[str, dict[str, str]] = {
-    "Sparse tensors other than matrices in coordinate format.": {
+    "Sparse tensors other than matrices in the formats COO and CSR.": {
         "torch": """
             ccol_indices_copy col_indices_copy crow_indices_copy dsmm hsmm hspmm indices_copy resize_as_sparse_
             row_indices_copy saddmm slice_inverse smm sparse_bsc sparse_bsc_tensor sparse_bsr sparse_bsr_tensor
-            sparse_compressed_tensor sparse_csc sparse_csc_tensor sparse_csr
-            sparse_csr_tensor spmm sspaddmm values_copy
+            sparse_compressed_tensor sparse_csc sparse_csc_tensor spmm sspaddmm values_copy
         """,
         "Tensor": """
             ccol_indices coalesce col_indices crow_indices dense_dim indices is_coalesced resize_as_sparse_
             row_indices slice_inverse smm sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm
-            to_dense to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr values
+            to_dense to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc values
         """,
         "nn.functional": "sparse_support_notes",
     },
@@ -70,10 +69,9 @@ EXCLUDED: dict[str, dict[str, str]] = {
     "Copying variants of views, which compilers insert: write `.clone()`.": {
         "torch": """
             alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy slice_copy
-            split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy unsafe_chunk
-            unsafe_split unsafe_split_with_sizes unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
+            split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy
+            unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
         """,
-        "Tensor": "unsafe_chunk unsafe_split unsafe_split_with_sizes",
     },
     "Kernels of particular libraries and accelerators, and internal functions of layers: use `nn.functional`.": {
         "torch": """

@@ -14,7 +14,7 @@ from minitorch.dispatch.errors import cannot_cast
 from minitorch.dispatch.promotion import is_number
 from minitorch.dtypes import bool_, can_cast, get_default_dtype, int64
 from minitorch.dtypes import dtype as DType
-from minitorch.layout import layout, sparse_coo
+from minitorch.layout import layout, sparse_coo, sparse_csr
 from minitorch.ops.creation.data import as_tensor
 from minitorch.ops.indexing.joining import cat, stack
 from minitorch.ops.pointwise.arithmetic import add
@@ -111,6 +111,12 @@ class SparseTensor:
         rows, columns = self._at.unbind()
         result: Tensor = self._numbers.new_zeros(self.shape).index_put((rows, columns), self._numbers, accumulate=True)
         return result
+
+    def to_sparse_csr(self) -> Any:
+        """The same matrix row by row, each place named once."""
+        from minitorch.sparse.csr import from_coo  # which is made of this module
+
+        return from_coo(self)
 
     def t(self) -> SparseTensor:
         """The transpose. Its elements lie column by column, so that it is not coalesced."""
@@ -358,14 +364,16 @@ def sparse_coo_tensor(
 @composite(variants="method")
 def to_sparse(
     input: Tensor, sparse_dim: int | None = None, *, layout: Any = None, blocksize: Any = None, dense_dim: Any = None
-) -> SparseTensor:
-    """The elements of a dense matrix that are not zero. Raises NotImplementedError for any other form of sparsity.
+) -> Any:
+    """The elements of a dense matrix that are not zero, in coordinates or row by row.
 
-    https://pytorch.org/docs/stable/generated/torch.Tensor.to_sparse.html
+    Raises NotImplementedError for any other form of sparsity. https://pytorch.org/docs/stable/generated/torch.Tensor.to_sparse.html
     """
+    if layout is sparse_csr:
+        return input.to_sparse_csr(dense_dim)  # type: ignore[attr-defined]
     other = blocksize is not None or dense_dim not in (None, 0) or sparse_dim not in (None, 2)
     if other or input.dim() != 2 or layout not in (None, sparse_coo):
-        raise NotImplementedError("to_sparse: only matrices with the layout sparse_coo are supported")
+        raise NotImplementedError("to_sparse: only matrices with the layouts sparse_coo and sparse_csr are supported")
     at = input.detach().nonzero().t()
     rows, columns = at.unbind()
     return SparseTensor(at, input[rows, columns], input.shape, True, "ToSparseBackward1")
@@ -377,6 +385,8 @@ def mm(mat1: SparseTensor, mat2: Tensor) -> Tensor:
     Σₖ mat1[i, k] · mat2[k, j]: each listed element adds its multiple of a row of `mat2` to a row of the result.
     https://pytorch.org/docs/stable/generated/torch.sparse.mm.html
     """
+    if getattr(mat1, "layout", None) is sparse_csr:
+        return mat1.matmul(mat2)  # type: ignore[attr-defined]
     if not isinstance(mat1, SparseTensor):
         raise NotImplementedError("sparse.mm: only the product of a sparse and a dense matrix is supported")
     if mat1.shape[1] != mat2.shape[0]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.ops.case import args, case
+from tests.ops.case import UNTESTED, args, case
 
 REAL = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64"
 
@@ -285,3 +285,5 @@ case(
     ],
     errors=lambda make: [args(make(2)), args(make(3), 0), args(make(3), [1, 1])],
 )
+for _name in ("unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk"):
+    UNTESTED[_name] = UNTESTED[f"Tensor.{_name}"] = "in memory of the input, but no view: test_unsafe_splits.py"

@@ -66,16 +66,7 @@ def split_with_sizes(xp: Any, self: Array, split_sizes: Sequence[int], dim: int 
     """
     dim = check_dim(dim, self.ndim)
     split_sizes = checked_ints("split_with_sizes", (split_sizes,), 2, "split_sizes")
-    if min(split_sizes, default=0) < 0:
-        raise RuntimeError(
-            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={[*split_sizes]}"
-        )
-    if sum(split_sizes) != self.shape[dim]:
-        raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {self.shape[dim]} (input tensor's size at "
-            f"dimension {dim}), but got split_sizes={list(split_sizes)}"
-        )
-    return _pieces(xp, self, split_sizes, dim)
+    return _pieces(xp, self, _checked_sizes(split_sizes, self.shape[dim], dim), dim)
 
 
 def _join(grads: Sequence[Tensor | None], shape: tuple[int, ...], dim: int, sizes: Sequence[int]) -> Tensor:
@@ -107,14 +98,8 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
         size = int(size)
     if not isinstance(size, int):
         return split_with_sizes(tensor, size, dim)
-    if size < 0:
-        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
     dim = check_dim(dim, tensor._array.ndim)
-    if size == 0 and tensor._array.shape[dim]:
-        raise RuntimeError(
-            f"split_size can only be 0 if dimension size is 0, but got dimension size of {tensor._array.shape[dim]}"
-        )
-    return split_evenly(tensor, size, dim)
+    return split_evenly(tensor, _checked_size(size, tensor._array.shape[dim]), dim)
 
 
 def _split_method(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
@@ -132,15 +117,87 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
     Raises RuntimeError for a 0-d tensor or a number that isn't positive.
     """
+    dim, size = _chunked(input, chunks, dim)
+    if size == 0:
+        return split_with_sizes(input, [0] * chunks, dim)
+    return split_evenly(input, -(-size // chunks), dim)
+
+
+@declaration.declare(
+    derivatives={
+        "self": lambda grads, self_shape, split_size, dim: _join(
+            grads, self_shape, dim, _piece_sizes(self_shape[dim], split_size)
+        )
+    }
+)
+def unsafe_split(xp: Any, self: Array, split_size: int, dim: int = 0) -> Sequence[Array]:
+    """The pieces of `split` in the same memory, but no views to autograd: each may be written to in place.
+
+    Returns a tuple. Gradients are wrong if the input is written to as well. The last piece may have a smaller size.
+    Raises RuntimeError for a 0-d tensor or a negative size. https://pytorch.org/docs/stable/generated/torch.unsafe_split.html
+    """
+    if not self.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    dim = check_dim(dim, self.ndim)
+    return _pieces(xp, self, _piece_sizes(self.shape[dim], _checked_size(split_size, self.shape[dim])), dim)
+
+
+@declaration.declare(
+    derivatives={"self": lambda grads, self_shape, split_sizes, dim: _join(grads, self_shape, dim, split_sizes)}
+)
+def unsafe_split_with_sizes(xp: Any, self: Array, split_sizes: Sequence[int], dim: int = 0) -> Sequence[Array]:
+    """The pieces of the given sizes, as `unsafe_split` has them. Returns a tuple.
+
+    Raises RuntimeError for sizes that are negative or don't add up. Source: https://pytorch.org/docs/stable/torch.html
+    """
+    dim = check_dim(dim, self.ndim)
+    return _pieces(xp, self, _checked_sizes(split_sizes, self.shape[dim], dim), dim)
+
+
+@composite()
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most `chunks` pieces of equal size, as `unsafe_split` has them. Returns a tuple.
+
+    Raises RuntimeError for a 0-d tensor or a number that isn't positive.
+    https://pytorch.org/docs/stable/generated/torch.unsafe_chunk.html
+    """
+    dim, size = _chunked(input, chunks, dim)
+    if size == 0:
+        return unsafe_split_with_sizes(input, [0] * chunks, dim)
+    return unsafe_split(input, -(-size // chunks), dim)
+
+
+def _chunked(input: Tensor, chunks: int, dim: int) -> tuple[int, int]:
+    """The dimension, and its size. Raises RuntimeError for a 0-d tensor or a number of pieces that isn't positive."""
     if not input._array.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if as_int(chunks) <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     dim = check_dim(dim, input._array.ndim)
-    size = input._array.shape[dim]
-    if size == 0:
-        return split_with_sizes(input, [0] * chunks, dim)
-    return split_evenly(input, -(-size // chunks), dim)
+    return dim, input._array.shape[dim]
+
+
+def _checked_size(split_size: int, length: int) -> int:
+    """The size of pieces. Raises RuntimeError if it is negative, or 0 where there is something to split."""
+    if split_size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
+    if split_size == 0 and length:
+        raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {length}")
+    return split_size
+
+
+def _checked_sizes(split_sizes: Sequence[int], length: int, dim: int) -> Sequence[int]:
+    """The sizes of pieces. Raises RuntimeError for one that is negative, and for another sum than the length."""
+    if min(split_sizes, default=0) < 0:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={[*split_sizes]}"
+        )
+    if sum(split_sizes) != length:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at "
+            f"dimension {dim}), but got split_sizes={list(split_sizes)}"
+        )
+    return split_sizes
 
 
 @composite()
