@@ -66,3 +66,16 @@ def test_the_gradient_of_a_singular_matrix_s_log_determinant(torch: Any, name: s
     result = getattr(torch, name)(x)
     (result if name == "logdet" else result[1]).sum().backward()
     return x.grad
+
+
+INFINITE = [complex(x, y) for x in (0.0, 1.0, math.inf, -math.inf, math.nan) for y in (0.0, 1.0, math.inf, math.nan)]
+
+
+@pytest.mark.parametrize("other", [math.inf, 1e39, complex(1, math.inf), 1.5], ids=str)
+@same
+def test_a_complex_sum_multiplies_by_one(torch: Any, other: complex) -> Any:
+    """So that ∞ + 0i is added as ∞ + NaN i."""
+    x = torch.tensor(INFINITE, dtype=torch.complex64)
+    y = x.flip(0)
+    results = [x + other, other + x, x - other, x.clone().add_(other), x + y, torch.add(x, y, alpha=2), x + y.real]
+    return [[repr(each) for each in result.tolist()] for result in results]

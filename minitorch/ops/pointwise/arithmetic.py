@@ -46,13 +46,18 @@ def check_factor(name: str, factor: Number, kind: str) -> None:
 
 
 def times(factor: Number, array: Array | Number, like: Array | Number) -> Any:
-    """The second operand times `alpha`. Raises RuntimeError where alpha is of a higher kind than the numbers."""
-    if factor.__class__ is int and factor == 1:
-        return array
+    """The second operand times `alpha`. Raises RuntimeError where alpha is of a higher kind than the numbers.
+
+    In complex numbers 1 changes something too: (∞ + 0i)(1 + 0i) = ∞ + NaN i.
+    """
     dtype = (array if hasattr(array, "dtype") else like).dtype
     kind = dtype.kind
+    if kind != "c" and factor.__class__ is int and factor == 1:
+        return array
     check_factor("alpha", factor, kind)
     factor = to_scalar(factor, FROM_NUMPY[dtype])
+    if kind == "c" and not hasattr(array, "dtype"):
+        array = dtype.type(array)
     return array & factor if kind == "b" else array * factor
 
 
@@ -66,7 +71,7 @@ def times(factor: Number, array: Array | Number, like: Array | Number) -> Any:
 )
 def add(xp: Any, self: Array | Number, other: Array | Number, alpha: Number = 1) -> Array:
     """self + alpha · other."""
-    return xp.add(self, other if alpha.__class__ is int and alpha == 1 else times(alpha, other, self))
+    return xp.add(self, times(alpha, other, self))
 
 
 TWO_BOOLS = (
@@ -105,7 +110,7 @@ def _subtract(xp: Any, left: Array | Number, right: Array | Number) -> Array:
 )
 def sub(xp: Any, self: Array | Number, other: Array | Number, alpha: Number = 1) -> Array:
     """self − alpha · other. Raises RuntimeError for bool."""
-    return _subtract(xp, self, other if alpha.__class__ is int and alpha == 1 else times(alpha, other, self))
+    return _subtract(xp, self, times(alpha, other, self))
 
 
 @pointwise(
