@@ -22,8 +22,8 @@ from minitorch.dispatch import autocast, errors, layers, overriding, promotion
 from minitorch.dispatch.arguments import with_numbers, wrong_argument
 from minitorch.dispatch.common_device import at_least_two, common_device
 from minitorch.dispatch.compute import FAILURES, compute, explained, with_dense
-from minitorch.dispatch.op import Op
-from minitorch.dispatch.out_types import check_out_type
+from minitorch.dispatch.op import COMPUTES, Op
+from minitorch.dispatch.out_types import check_out_type, in_type_of
 from minitorch.dispatch.overlap import check_sources, check_target, check_write, tensors_in
 from minitorch.dtypes import FLOATING, FROM_NUMPY, can_cast
 from minitorch.interop import from_numpy
@@ -199,10 +199,12 @@ def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:
         )
     if op.takes_sparse:
         args = with_dense(args)
+    if op.writes.out_type == COMPUTES:
+        args = in_type_of(out, op, args)
     computed, where, _ = compute(op, args)
     several = isinstance(computed, (tuple, list))
     arrays = [_ordered(op, where, args, each) for each in (computed if several else (computed,))]
-    for target, array in zip(errors.check_out(op.name, out, several), arrays, strict=True):
+    for target, array in zip(errors.check_out(op.name, out, len(arrays) if several else 0), arrays, strict=True):
         if target._device is not where:
             raise at_least_two(common_device(op, args, target), where)
         check_writable(target)
@@ -211,7 +213,7 @@ def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:
         resized = target._array.shape != array.shape
         if resized and op.memory.elementwise and any(each is target for each in args):
             raise errors.does_not_fit(target, array.shape)
-        check_out_type(op.writes.out_type, target, array)
+        check_out_type(op.writes.out_type, op.name, target, array)
         if not can_cast(FROM_NUMPY[array.dtype], target._dtype):
             raise errors.cannot_cast(FROM_NUMPY[array.dtype], target._dtype)
         if resized:
@@ -226,8 +228,8 @@ def write_out(name: str, out: Any, result: Any, out_type: str = "") -> Any:
 
     `out_type` says what another dtype of `out` means, as in `declare`.
     """
-    several = isinstance(result, tuple)
-    for target, each in zip(errors.check_out(name, out, several), result if several else (result,), strict=True):
+    results, several = (result, len(result)) if isinstance(result, tuple) else ((result,), 0)
+    for target, each in zip(errors.check_out(name, out, several), results, strict=True):
         if grad_mode.enabled and (target.requires_grad or each.requires_grad):
             raise RuntimeError(
                 f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
@@ -235,7 +237,7 @@ def write_out(name: str, out: Any, result: Any, out_type: str = "") -> Any:
             )
         check_writable(target)
         check_target(target._array)
-        check_out_type(out_type, target, each._array)
+        check_out_type(out_type, name, target, each._array)
         if target._device is not each._device:
             raise at_least_two(*sorted((target._device, each._device), key=lambda device: device is cpu))
         if target._array.shape != each._array.shape:

@@ -46,14 +46,16 @@ def tensors_of(function: str, name: str, position: int, value: Any, optional: bo
     return list(value)
 
 
-def check_out(name: str, out: Any, several: bool) -> tuple[Tensor, ...]:
-    """The tensors given as `out=`: one, or a tuple. Raises TypeError for anything else."""
+def check_out(name: str, out: Any, several: int) -> tuple[Tensor, ...]:
+    """The tensors given as `out=`: one, or a tuple of `several`. Raises TypeError for anything else."""
     if not several:
         if not isinstance(out, Tensor):
             raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
         return (out,)
     if not isinstance(out, (tuple, list)) or not all(isinstance(each, Tensor) for each in out):
         raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
+    if len(out) != several:
+        raise TypeError(f"expected tuple of {several} elements but got {len(out)}")
     return tuple(out)
 
 

@@ -17,7 +17,8 @@ KEEP, TO_FLOAT, NONE = "keep", "to float", "none"
 """What promotion does to the arguments: find the common dtype; find it and make integers floats; leave all alone."""
 
 CASTS = "casts"
-"""What `out=` of another type means for an op: its result is cast."""
+COMPUTES = "computes in it"
+"""What `out=` of another type means for an op: its result is cast, or computed in that type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class Writes:
     instead: Callable[[Sequence[Any]], tuple[Op, Sequence[Any]] | None] | None = None
     """Returns an equivalent op and its arguments, or None."""
     out_type: str = ""
-    """Policy for `out=` of another dtype: CASTS, the default of elementwise ops, or SAME_TYPE."""
+    """Policy for `out=` of another dtype: CASTS, the default of elementwise ops, COMPUTES, or one of `out_types`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,13 @@ from minitorch import dtypes
 from minitorch.arrays import Array, pinned
 from minitorch.arrays.gpus import out_of_memory
 from minitorch.arrays.quiet import NOISE, quiet, quietly
+from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.devices import cpu as CPU
 from minitorch.devices import tensor_device
 from minitorch.dispatch import layers, reference, signatures
 from minitorch.dispatch.batched import drawn, levels
 from minitorch.dispatch.declaration import composite
-from minitorch.dtypes import FLOATING, FROM_NUMPY, dtype, get_default_dtype, int64
+from minitorch.dtypes import FLOATING, FROM_NUMPY, SCALAR_TYPES, dtype, get_default_dtype, int64
 from minitorch.layout import check_layout, strided, strides_of
 from minitorch.size import checked_ints
 from minitorch.tensor import Tensor, make_tensor
@@ -169,10 +170,18 @@ def tensor_of(function: Callable[..., Array]) -> Callable[..., Tensor]:
                 return finish(array, where, requires_grad, pin_memory)
             return make_tensor(array, FROM_NUMPY[array.dtype], where)
         if kind is not None and kind is not out._dtype:
-            raise RuntimeError(f"dtype {kind} does not match dtype of out parameter ({out._dtype})")
+            one, other = SCALAR_TYPES[kind.name], SCALAR_TYPES[out._dtype.name]
+            raise RuntimeError(f"dtype {one} does not match dtype of out parameter ({other})")
+        if out.requires_grad and name in ("empty", "randn"):  # which resize it in any case
+            raise RuntimeError("cannot resize variables that require grad")
+        if out.requires_grad and grad_mode.enabled:
+            raise RuntimeError(
+                f"aten::{name}(): functions with out=... arguments don't support automatic differentiation, but one of "
+                "the arguments requires grad."
+            )
         with out._device.active():
             write_out(out, quietly(function, out._device.xp, out._dtype, *args, **named))
-        return out.requires_grad_() if requires_grad else out
+        return out if requires_grad == out.requires_grad else out.requires_grad_(requires_grad)
 
     functools.update_wrapper(create, function)
     own, address = reference.parted(function.__doc__ or "")

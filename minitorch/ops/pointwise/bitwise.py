@@ -10,6 +10,7 @@ from typing import Any
 from minitorch.arrays import Array, Number
 from minitorch.dispatch.declaration import composite, pointwise
 from minitorch.dispatch.errors import not_implemented
+from minitorch.dispatch.out_types import SAME_TYPE
 from minitorch.dtypes import BOOL, FLOATING, INTEGER
 from minitorch.tensor import Tensor
 
@@ -32,7 +33,7 @@ def bitwise_xor(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     return xp.bitwise_xor(self, other)
 
 
-@pointwise(upcast=False, categories=(BOOL, INTEGER))
+@pointwise(out_type=SAME_TYPE, upcast=False, categories=(BOOL, INTEGER))
 def bitwise_not(xp: Any, self: Array) -> Array:
     """All bits turned."""
     return xp.bitwise_not(self)

@@ -11,7 +11,7 @@ from typing import Any
 from minitorch.arrays import Array, BoolArray, Number
 from minitorch.dispatch.declaration import composite, declare, pointwise, zero_gradient
 from minitorch.dispatch.errors import no_data, not_implemented
-from minitorch.dispatch.out_types import SAME_TYPE
+from minitorch.dispatch.out_types import BOOL_ALONE
 from minitorch.dtypes import COMPLEX, FLOATING, bool_, type_name
 from minitorch.layout import empty_as
 from minitorch.tensor import Tensor
@@ -99,14 +99,14 @@ def _check_real(self: Array, function: str) -> None:
         raise RuntimeError(f"{function} does not support complex inputs.")
 
 
-@declare(out_type=SAME_TYPE, elementwise=True, variants="function method out")
+@declare(out_type=BOOL_ALONE, elementwise=True, variants="function method out")
 def isposinf(xp: Any, self: Array) -> BoolArray:
     """Whether x is ∞."""
     _check_real(self, "isposinf")
     return self == float("inf")
 
 
-@declare(out_type=SAME_TYPE, elementwise=True, variants="function method out")
+@declare(out_type=BOOL_ALONE, elementwise=True, variants="function method out")
 def isneginf(xp: Any, self: Array) -> BoolArray:
     """Whether x is −∞."""
     _check_real(self, "isneginf")
@@ -123,7 +123,7 @@ def isreal(xp: Any, self: Array) -> BoolArray:
     return result
 
 
-@declare(out_type=SAME_TYPE, elementwise=True, variants="function method out")
+@declare(out_type=BOOL_ALONE, elementwise=True, variants="function method out")
 def signbit(xp: Any, self: Array) -> BoolArray:
     """Whether x has a minus sign, as −0 has. Raises NotImplementedError for complex numbers."""
     if self.dtype.kind == "c":

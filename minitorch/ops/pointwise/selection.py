@@ -10,7 +10,7 @@ from typing import Any
 from minitorch.arrays import Array, Number
 from minitorch.dispatch.declaration import METHODS, composite, pointwise
 from minitorch.dispatch.errors import not_implemented
-from minitorch.dispatch.out_types import SAME_TYPE
+from minitorch.dispatch.out_types import LIKE_INPUT, WHERE
 from minitorch.dtypes import FLOATING, FROM_NUMPY, bool_, c_type_name, finfo, scalar_type, uint8
 from minitorch.layout import copy_in, preserve_format
 from minitorch.ops.creation.filled import scalar_tensor
@@ -166,6 +166,7 @@ def fmin(xp: Any, self: Array, other: Array) -> Array:
 
 
 @pointwise(
+    out_type=WHERE,
     variants="out",
     upcast=False,
     promoted=("self", "other"),
@@ -262,7 +263,7 @@ def lerp(xp: Any, self: Array, end: Array, weight: Array | Number) -> Array:
 
 @pointwise(
     unchanged=lambda args: args[0]._dtype.category < FLOATING,
-    out_type=SAME_TYPE,
+    out_type=LIKE_INPUT,
     upcast=False,
     derivatives={"self": lambda grad, self: grad.masked_fill(self.isinf() | self.isnan(), 0)},
 )

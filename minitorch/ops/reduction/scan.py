@@ -12,7 +12,7 @@ from minitorch.arrays import Array
 from minitorch.dispatch.apply import in_place_of, write_out
 from minitorch.dispatch.declaration import OPS, composite, declare
 from minitorch.dispatch.errors import not_implemented
-from minitorch.dispatch.op import CASTS
+from minitorch.dispatch.op import COMPUTES
 from minitorch.dtypes import (
     C_NAMES,
     FLOATING,
@@ -32,7 +32,7 @@ from minitorch.ops.indexing.joining import cat
 from minitorch.ops.naming import called
 from minitorch.ops.pointwise.arithmetic import times_number
 from minitorch.ops.pointwise.division import over_number
-from minitorch.ops.reduction.sums import real_if, sum_type
+from minitorch.ops.reduction.sums import rounded_to, sum_type
 from minitorch.ops.views.slicing import select, slice_
 from minitorch.size import as_int, check_dim
 from minitorch.tensor import Tensor, holds_somewhere
@@ -48,7 +48,7 @@ def _accumulates_in(kind: DType) -> Any:
 def _scan(xp: Any, fold: str, self: Array, dim: int, dtype: DType | None) -> Array:
     kind = sum_type(self, dtype)
     dim = check_dim(dim, self.ndim)
-    self = real_if(xp, self, dtype)
+    self = rounded_to(xp, self, dtype)
     if not self.ndim:
         return self.astype(kind.numpy)
     result = xp.empty(self.shape, kind.numpy)
@@ -58,7 +58,7 @@ def _scan(xp: Any, fold: str, self: Array, dim: int, dtype: DType | None) -> Arr
 
 @declare(
     keyword_only="dtype",
-    out_type=CASTS,
+    out_type=COMPUTES,
     row_major=True,
     variants=OUT,
     derivatives={"self": lambda grad, dim: _sum_of_later(grad, dim)},
@@ -101,7 +101,7 @@ def _sum_of_later(grad: Tensor, dim: int) -> Tensor:
 
 @declare(
     keyword_only="dtype",
-    out_type=CASTS,
+    out_type=COMPUTES,
     row_major=True,
     variants=OUT,
     derivatives={"self": lambda grad, self, result, dim: _cumprod_backward(grad, self, result, dim)},

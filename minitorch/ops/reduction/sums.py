@@ -11,7 +11,8 @@ from typing import Any
 from minitorch.arrays import Array, Dims
 from minitorch.dispatch.declaration import composite, declare
 from minitorch.dispatch.errors import not_implemented
-from minitorch.dispatch.op import CASTS
+from minitorch.dispatch.op import CASTS, COMPUTES
+from minitorch.dispatch.out_types import OF_BOOLS
 from minitorch.dtypes import FLOATING, FROM_NUMPY, SCALAR_TYPES, float32, int64, type_name, uint8
 from minitorch.dtypes import dtype as DType
 from minitorch.kernels.masking import keep
@@ -65,13 +66,19 @@ def real_if(xp: Any, array: Array, dtype: DType | None) -> Array:
     return cast(xp, array, dtype) if dtype is not None and array.dtype.kind == "c" and not dtype.is_complex else array
 
 
+def rounded_to(xp: Any, array: Array, dtype: DType | None) -> Array:
+    """What a sum in the dtype that was asked for adds up: numbers of two bytes are rounded before, and `real_if`."""
+    is_rounded = dtype is not None and dtype.is_low_precision and array.dtype != dtype.numpy
+    return cast(xp, array, dtype) if is_rounded else real_if(xp, array, dtype)
+
+
 def _rounded(result: Array, kind: DType) -> Array:
     return result.astype(kind.numpy) if kind.is_low_precision else result
 
 
 @declare(
     keyword_only="dtype",
-    out_type=CASTS,
+    out_type=COMPUTES,
     row_major=True,
     variants="function method out",
     derivatives={
@@ -83,13 +90,13 @@ def _rounded(result: Array, kind: DType) -> Array:
 def sum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, dtype: DType | None = None) -> Array:
     """Σ of the elements along `dim`."""
     kind = sum_type(self, dtype)
-    array = self if dtype is None else real_if(xp, self, dtype)
+    array = self if dtype is None else rounded_to(xp, self, dtype)
     return add_up(xp, array, dims_of(dim, self.ndim), keepdim, kind).astype(kind.numpy, copy=False)
 
 
 @declare(
     keyword_only="dtype",
-    out_type=CASTS,
+    out_type=COMPUTES,
     row_major=True,
     variants="function method out",
     derivatives={"self": lambda grad, self, dim, keepdim: unreduced(grad, self.shape, dim, keepdim) * ~self.isnan()},
@@ -99,7 +106,7 @@ def nansum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, dtype:
     kind = sum_type(self, dtype)
     if kind.is_complex or self.dtype.kind == "c":
         raise RuntimeError("nansum on CPU does not support complex inputs")
-    dims = dims_of(dim, self.ndim)
+    dims, self = dims_of(dim, self.ndim), rounded_to(xp, self, dtype)
     total = add_up(xp, self, dims, keepdim, kind)
     if (total != total).any():  # of NaNs, or of both infinities
         total = add_up(xp, keep(xp, self, self == self), dims, keepdim, kind)
@@ -108,7 +115,7 @@ def nansum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, dtype:
 
 @declare(
     keyword_only="dtype",
-    out_type=CASTS,
+    out_type=COMPUTES,
     row_major=True,
     variants="function method out",
     derivatives={
@@ -171,7 +178,7 @@ def products_of_others(self: Tensor, dim: int) -> Tensor:
 @declare(
     keyword_only="dtype",
     autocast="float32",
-    out_type=CASTS,
+    out_type=COMPUTES,
     row_major=True,
     variants="function method out",
     derivatives={"self": _prod_backward},
@@ -183,18 +190,18 @@ def prod(xp: Any, self: Array, dim: int | None = None, keepdim: bool = False, dt
     kind = sum_type(self, dtype)
     working = (float32 if kind.is_low_precision else kind).numpy
     axis = None if dim is None else (check_dim(dim, self.ndim),)[: self.ndim]
-    product = xp.prod(real_if(xp, self, dtype).astype(working, copy=False), axis, keepdims=keepdim)
+    product = xp.prod(rounded_to(xp, self, dtype).astype(working, copy=False), axis, keepdims=keepdim)
     return product.astype(kind.numpy, copy=False)  # NumPy multiplies small integers as large ones
 
 
-@declare(out_type=CASTS, row_major=True, variants="function method out")
+@declare(out_type=OF_BOOLS, row_major=True, variants="function method out")
 def all(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False) -> Array:
     """Whether all elements along `dim` are nonzero; with an empty list of dimensions, whether each is."""
     result = xp.all(self != 0, axis=_named_dims(dim, self.ndim), keepdims=keepdim)
     return result.astype(self.dtype) if FROM_NUMPY[self.dtype] is uint8 else result
 
 
-@declare(out_type=CASTS, row_major=True, variants="function method out")
+@declare(out_type=OF_BOOLS, row_major=True, variants="function method out")
 def any(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False) -> Array:
     """Whether some element along `dim` is nonzero; with an empty list of dimensions, whether each is."""
     result = xp.any(self != 0, axis=_named_dims(dim, self.ndim), keepdims=keepdim)

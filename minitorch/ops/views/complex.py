@@ -10,7 +10,7 @@ from typing import Any
 from minitorch.arrays import Array
 from minitorch.dispatch.declaration import METHODS, OPS, composite, pointwise, view
 from minitorch.dispatch.errors import not_implemented
-from minitorch.dispatch.out_types import SAME_TYPE
+from minitorch.dispatch.out_types import OBJECT
 from minitorch.dtypes import FROM_NUMPY, float16, type_name
 from minitorch.layout import restrided
 from minitorch.ops.views.conjugation import _conj, _neg_view, is_conj, resolve_conj
@@ -141,7 +141,7 @@ def _complex(xp: Any, real: Array, imag: Array) -> Array:
     return result
 
 
-@composite(out_type=SAME_TYPE, variants="function out")
+@composite(out_type=OBJECT, variants="function out")
 def complex(real: Tensor, imag: Tensor) -> Tensor:
     """real + i · imag. Raises RuntimeError for different dtypes, NotImplementedError for float16."""
     _check_parts(real, imag)
@@ -160,7 +160,7 @@ def _polar(xp: Any, abs: Array, angle: Array) -> Array:
     return OPS["_complex"].kernel(xp, abs * xp.cos(angle), abs * xp.sin(angle))
 
 
-@composite(autocast="float32", out_type=SAME_TYPE, variants="function out", autocast_on_gpu="")
+@composite(autocast="float32", out_type=OBJECT, variants="function out", autocast_on_gpu="")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """abs · (cos angle + i sin angle), a complex tensor of the shape that both broadcast to.
 
