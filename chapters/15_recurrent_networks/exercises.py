@@ -121,7 +121,7 @@ def unrolled(name: str, steps: list, bias=None, reverse: bool = False) -> None:
     shown = "outputs", "last states", "gradient of the weight", "gradient of the first state"
     values.update({f"{name}: {each}": None for each in shown})
     weight.grad = first.grad = None
-    outputs, last = recurrent.unroll(step, steps, start, weight, bias, reverse)
+    outputs, last = check.intact(recurrent.unroll, step, steps, start, weight, bias, reverse)
     values.update({f"{name}: outputs": list(outputs), f"{name}: last states": list(last)})
     (sum((each * each).sum() for each in outputs) + last[0].sum()).backward()
     values.update({f"{name}: {shown[2]}": weight.grad, f"{name}: {shown[3]}": first.grad})
@@ -141,6 +141,9 @@ unrolled("packed", inputs, mytorch.tensor([0.1, 0.2, 0.3], dtype=mytorch.float64
 # Here an incorrect loop may raise. The values that it found before still show what is wrong with it.
 values["packed, backwards: error"] = check.error(unrolled, "packed, backwards", inputs, reverse=True)
 values["a GRU: error"] = check.error(gru)
+values["one step of one unit"] = recurrent.unroll(
+    step, [inputs[0][:, :1]], (first[:, :1], start[1]), weight[:1, :1], mytorch.ones(1, dtype=mytorch.float64)
+)
 values["the first state, afterwards"] = first.detach()
 values["rows of the inputs, afterwards"] = [len(each) for each in inputs]
 check.show(
@@ -328,6 +331,9 @@ new_h, new_c = mytorch.nn.recurrent.lstm_step(x, (h, c), weight, bias)
 values = {"h": new_h, "c": new_c, "gradient of c": c.grad, "gradient of h": h.grad, "gradient of the bias": bias.grad}
 alone, kept = mytorch.nn.recurrent.lstm_step(x, (h, c), weight, None)
 values |= {"without bias: h": alone, "without bias: c": kept}
+values["one unit, a batch of one"] = check.intact(
+    mytorch.nn.recurrent.lstm_step, x[:1, :4], (h[:1, :1], c[:1, :1]), weight[:4, :1], bias[:4]
+)
 mytorch.manual_seed(check.seed())
 layer = mytorch.nn.LSTM(3, hidden, num_layers=2, bidirectional=True)
 output, (last, memory) = layer(mytorch.randn(5, count, 3))
@@ -439,6 +445,9 @@ x, h, weight, bias = (
 (new * new).sum().backward()
 values = {"h": new, "gradient of h": h.grad, "gradient of x": x.grad, "gradient of the bias": bias.grad}
 values["without bias"] = mytorch.nn.recurrent.gru_step(x, (h,), weight, None)[0]
+values["one unit, a batch of one"] = check.intact(
+    mytorch.nn.recurrent.gru_step, x[:1, :3], (h[:1, :1],), weight[:3, :1], bias[:3]
+)
 mytorch.manual_seed(check.seed())
 layer = mytorch.nn.GRU(3, hidden, num_layers=2, bidirectional=True)
 output, last = layer(mytorch.randn(5, count, 3))
@@ -1111,6 +1120,21 @@ def on_a_gpu():
     return problem or found[0].device
 
 
+def run_again():
+    """The rows and the last states of two runs that differ in their data, and of a single row."""
+    mytorch.manual_seed(check.seed())
+    layer = nn.LSTM(width, hidden, dtype=mytorch.float64)
+    sizes, state = [3, 2, 1], (numbers(1, 3, hidden), numbers(1, 3, hidden))
+    runs = [check.intact(layer.run, numbers(6, width), sizes, state) for _ in range(2)]
+    return *runs, layer.run(numbers(1, width), [1], tuple(each[:, 1:2] for each in state))
+
+
+def first_types():
+    """The types of the first states for data of two types."""
+    layer, data = nn.GRU(2, 3), mytorch.ones(4, 2)
+    return [layer.first_states(None, each, 2)[0].dtype for each in (data, data.double())]
+
+
 cycle = [[2, 5, 4, 3], [4, 3, 2, 5]][int(rng.integers(2))]
 ragged = numbers(6, 4, 2)
 
@@ -1118,7 +1142,8 @@ ragged = numbers(6, 4, 2)
 def packing(x, lengths, **options):
     """The four fields of a packed sequence, or the error (of a long message the first sentence)."""
     found = []
-    problem = check.error(lambda: found.append(nn.utils.rnn.pack_padded_sequence(x, lengths, **options)))
+    pack = nn.utils.rnn.pack_padded_sequence
+    problem = check.error(lambda: found.append(check.intact(pack, x, lengths, **options)))
     return str(problem).split(". ")[0] if problem else list(found[0])
 
 
@@ -1132,6 +1157,18 @@ def padding(lengths, batch_first=False, padding_value=0.0):
         fields += mytorch.tensor(order), mytorch.tensor(np.argsort(order).tolist())
     sequence = mytorch.nn.packing.PackedSequence(*fields)
     return list(nn.utils.rnn.pad_packed_sequence(sequence, batch_first, padding_value))
+
+
+def gradients():
+    """The gradients of two sequences that are padded, and of a batch that is packed and padded again, or the error."""
+    x, factors = ragged.clone().requires_grad_(), numbers(5, 4, 2)
+
+    def loss():
+        padded = nn.utils.rnn.pad_sequence([x[:3, 0], x[3:, 1], x[:1, 2]])
+        packed = nn.utils.rnn.pack_padded_sequence(x, cycle, enforce_sorted=False)
+        return (padded * factors[:3, :3]).sum() + (nn.utils.rnn.pad_packed_sequence(packed)[0] * factors).sum()
+
+    return check.error(lambda: loss().backward()) or x.grad
 
 
 batch = numbers(length, count, width)
@@ -1156,6 +1193,8 @@ check.show(
         "packed, to be sorted, with states": went_packed(
             "LSTM", (2, 5, 4, 3), (numbers(1, 4, hidden), numbers(1, 4, hidden))
         ),
+        "two runs, and one of a single row": run_again(),
+        "types of the first states": first_types(),
         "what forward returns": [
             type(nn.LSTM(2, 3)(mytorch.ones(4, 1, 2))[1]).__name__,
             nn.GRU(2, 3)(mytorch.ones(4, 1, 2))[1].shape,
@@ -1178,7 +1217,12 @@ check.show(
         "on a GPU, padded": nn.utils.rnn.pad_sequence(
             [mytorch.ones(2).half().to("cuda"), mytorch.ones(1).half().to("cuda")]
         ),
+        "a sequence of one row, packed and padded": [
+            packing(ragged[:1, :1], [1]),
+            check.intact(nn.utils.rnn.pad_sequence, [ragged[:1, 0]]),
+        ],
         "padded with rows": mytorch.nn.packing.filled_up(mytorch.tensor([[1, 2], [3, 4]]), 3, 9),
+        "gradients through padding and packing": gradients(),
         "padded again": padding([5, 3, 2, 1]),
         "padded again in another order": padding(cycle),
         "padded again with batch_first and a padding value": padding(cycle, True, -1.0),
