@@ -309,8 +309,8 @@ shown["one step: modes, losses reported, batches in each call of accumulate"] = 
 )
 stepping = a_trainer(0.5)
 stepping.accumulate = lambda given: mytorch.Trainer.accumulate(stepping, given)
-for _ in range(2):
-    stepping.step(batches)
+for chosen in (batches, iter(batches)):
+    stepping.step(chosen)
 shown["two steps: bias"], shown["two steps: losses"] = stepping.model.layer.bias, list(stepping.losses)
 shown["two steps: rate"] = stepping.optimizer.param_groups[0]["lr"]
 shown["two steps: largest change by clipping"] = round((stepping.model.layer.weight.grad**2).sum().item() ** 0.5, 4)
@@ -803,7 +803,7 @@ frozen = str(generator.choice(["hidden.weight", "hidden.bias", "ln.bias"]))
 model.get_parameter(frozen).requires_grad_(False)
 names = {id(parameter): name for name, parameter in model.named_parameters(remove_duplicate=False)}
 decay = round(float(generator.uniform(0.05, 0.2)), 3)
-groups = decay_groups(model, decay)
+groups = check.intact(decay_groups, model, decay)
 optimizer = torch.optim.AdamW(groups, lr=0.1)
 model.head.weight.grad = torch.zeros_like(model.head.weight)
 model.scale.grad = torch.zeros_like(model.scale)
@@ -972,7 +972,7 @@ hits, misses = (int(each) for each in generator.integers(1, 6, size=2))
 small = torch.tensor([[hits, 1, misses], [0, 0, 0], [1, 0, 0]])
 check.show(
     {"confusion": confusion, "precision": precision, "recall": recall, "f1": f1, "macro": macro}
-    | {"a small matrix": small, "its macro": report(small)[3]},
+    | {"a small matrix": small, "its macro": report(small)[3], "a single class": report(small[:1, :1])},
     rtol=1e-5,
     text="Class 2 was never predicted, class 4 doesn't occur, and class 5 neither occurs nor was predicted.",
 )
@@ -1113,9 +1113,13 @@ watch = Watch()
 model = nn.Sequential(watch, *digits_model(dropout=0.3))
 graphs = Graphs()
 model.register_forward_hook(graphs)
-history = fit(model, batches, validation, torch.optim.SGD(model.parameters(), lr=0.1), 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+history = fit(model, batches, validation, optimizer, 3)
+records = torch.is_grad_enabled()
+history += fit(model, batches[:2], validation, optimizer, 1)
 check.show(
     {
+        "gradients are recorded between two calls": records,
         "training loss": [pair[0] for pair in history],
         "validation loss": [pair[1] for pair in history],
         "bias of the last layer": model[4].bias,
@@ -1297,10 +1301,10 @@ for epoch, loss in enumerate(losses):
         model.weight.fill_(float(epoch))
         model.running_mean.fill_(float(epoch))
         model.num_batches_tracked.fill_(epoch)
-    answers.append(bool(stopping.stop(loss, model)))
+    answers.append(bool(check.intact(stopping.stop, loss, model)))
 stopping.restore(model)
 restored = model.weight.item(), model.running_mean.item(), model.num_batches_tracked.item()
-another = nn.BatchNorm1d(1)
+another = nn.BatchNorm1d(1).eval()
 stopping.restore(another)
 with torch.no_grad():
     model.weight.fill_(-1.0)
@@ -1323,7 +1327,11 @@ check.show(
         "stop?": answers,
         "best loss": stopping.best_loss,
         "weight, running mean and number of batches after restore": restored,
-        "restored into another model": (another.weight.item(), another.running_mean.item()),
+        "restored into another model, in evaluation mode": (
+            another.weight.item(),
+            another.running_mean.item(),
+            another.training,
+        ),
         "after a change and another restore": (model.weight.item(), model.running_mean.item()),
         "a weight of 5 for one object, then of 6 for another; what the first one restores": of_two,
         "stop? for the losses 1e12, 1e11, 1e11, with patience 1": [
