@@ -462,6 +462,11 @@ table_again_grad = mytorch.autograd.grad((table_again.t() * numbers.t()).sum(), 
 column_again = mytorch.zeros(3, 2, dtype=mytorch.float64).t() + y.sum()
 column_again[0, 1:] = y
 column_again_grad = mytorch.autograd.grad((column_again * numbers).sum(), y)[0]
+saved = (x * weight).grad_fn.values["y"]
+given_back = saved.give_back(None)
+partly = x * 1
+partly[1:3] = y
+both_gradients = check.intact(partly.grad_fn.apply, weight)
 factor = x * 1
 product = factor * weight.clone().requires_grad_()
 with mytorch.no_grad():
@@ -487,6 +492,11 @@ check.show(
         "through a node's second result": twice_grad,
         "where nothing arrives at the write": stopped_grad,
         "second derivative of exp": exponential,
+        "gradients of the base and of the source of a write": both_gradients,
+        "a saved tensor, and whether it is on the memory of the one that was saved": [
+            given_back,
+            given_back.data_ptr() == weight.data_ptr(),
+        ],
         "of a saved tensor before it is written to": error_free,
         "and after": check.error(kept.sum().backward),
         "written without recording": check.error(product.sum().backward),
@@ -776,6 +786,8 @@ for _ in range(2):
             parameter.add_(1)
     counters = [a._version for a in averages]
     update_average(averages, parameters, decay)
+lone = [torch.zeros(2)]
+update_average(lone, [torch.ones(2)], decay)
 recording = [torch.is_grad_enabled()]
 with torch.no_grad():
     update_average(averages, parameters, 1.0)  # which changes no number
@@ -786,6 +798,7 @@ check.show(
         "decay": decay,
         "parameters at first": values,
         "averages after two steps of + 1": averages,
+        "a single average, after a step from 0 towards 1": lone,
         "parameters then": [p.detach() for p in parameters],
         "their gradients": [p.grad for p in parameters],
         "they require grad": [p.requires_grad for p in parameters],
