@@ -1156,13 +1156,14 @@ def penalized_loss(weights, x, target, weight):
 generator = check.rng()
 weights = two_layers(generator)
 rows, wanted = torch.tensor(generator.normal(0, 1, (6, 3))), torch.tensor(generator.normal(0, 1, 6))
-loss = penalized_loss(weights, rows, wanted, 10.0)
+loss = check.intact(penalized_loss, weights, rows, wanted, 10.0)
 loss.backward()
 check.show(
     {
         "x": rows,
         "x requires a gradient afterwards": rows.requires_grad,
         "loss": loss,
+        "loss of a single row": penalized_loss(weights, rows[:1], wanted[:1], 3.0),
         "gradient of the first layer": weights[0].grad,
         "gradient of its bias": weights[1].grad,
         "gradient of the last layer": weights[2].grad,
@@ -1343,6 +1344,21 @@ def leaf_and_result(x):
     return x.grad
 
 
+def a_single_element(x):
+    leaf = x[:1].detach().requires_grad_()
+    leaf.register_hook(tell("leaf", lambda g: g * 2))
+    leaf.register_post_accumulate_grad_hook(tell("afterwards"))
+    (leaf * factor).sum().backward()
+    return leaf.grad
+
+
+def differentiated_again(x):
+    y = x * 1
+    y.register_hook(lambda g: g * x)
+    (slope,) = mytorch.autograd.grad((y * y).sum(), x, create_graph=True)
+    return mytorch.autograd.grad(slope.sum(), x)[0]
+
+
 def two_results(x):
     first, second = Halves.apply(x)
     second.register_hook(tell("second", lambda g: g * 0))
@@ -1419,6 +1435,8 @@ check.show(
     {
         "factor": factor,
         "a leaf and a result": passed(leaf_and_result),
+        "a leaf of a single element": passed(a_single_element),
+        "derivative of what a hook returned": passed(differentiated_again),
         "two results of one node": passed(two_results),
         "before and after a write": passed(stays_with_its_node),
         "after a leaf": passed(after_a_leaf),
