@@ -410,7 +410,9 @@ for name, arguments in {
     mytorch.manual_seed(check.seed())
     drawn[f"{name} {arguments}"] = getattr(init, name)(mytorch.zeros(out, inside), **arguments)
 stds = {
-    f"std of {mode} {name}": [check.intact(init.kaiming_std, each, slope, mode, name) for each in (weight, kernel, single)]
+    f"std of {mode} {name}": [
+        check.intact(init.kaiming_std, each, slope, mode, name) for each in (weight, kernel, single)
+    ]
     for mode in ("fan_in", "fan_out")
     for name in ("relu", "leaky_relu", "tanh")
 }

@@ -716,7 +716,8 @@ values = {
     "other words": others,
     "the vectors of their nearest": table[nearest(table, torch.tensor(others), 2)],
     "one word": nearest(table, words[:1], 1),
-    "another word, and another table": [nearest(table, words[1:2], 1), nearest(table.flip(0), words[:1], 1)],
+    "another word": nearest(table, words[1:2], 1),
+    "the vector of its nearest in another table": table.flip(0)[nearest(table.flip(0), words[:1], 1)],
     "the table is unchanged": torch.equal(table, before),
 }
 opposite = torch.tensor([[0.0, 0.0], [1.0, 0.0], [-3.0, 0.0], [0.0, 0.0], [-1.0, -0.5]])
@@ -910,7 +911,10 @@ check.show(
         "replaced": [name for name, each in model.named_parameters() if each is not parameters[name]],
         "are trained": [name for name, each in model.named_parameters() if each.requires_grad],
         "two tables are equal": torch.equal(model.kinds.weight[1:], model.places.weight[1:]),
-        "in training mode, gradients are recorded": [nn.Linear(2, 1).apply(init_weights).training, torch.is_grad_enabled()],
+        "in training mode, gradients are recorded": [
+            nn.Linear(2, 1).apply(init_weights).training,
+            torch.is_grad_enabled(),
+        ],
     },
     text="A model after `apply(init_weights)`. The change of the score is multiplied by 10,000.",
 )
