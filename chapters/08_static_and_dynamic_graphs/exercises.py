@@ -180,7 +180,8 @@ def many(x):
 long = []
 problem_of_long = check.error(lambda: long.append(graph.run(graph.trace(many, mytorch.zeros(1)), mytorch.ones(1))))
 gradient, trained = (mytorch.ones(2, 3).requires_grad_() for _ in range(2))
-traced, modes = [], []
+traced, modes, seen = [], [], []
+traced_result = check.error(graph.trace, lambda x: seen.append(x * 2) or seen[0], numbers[0])
 problem = check.error(lambda: traced.append(graph.trace(lambda x: x * weight.sum(), numbers[0])))
 problem = problem or check.error(lambda: traced.append(graph.trace(lambda x: x * trained.sum(), numbers[0])))
 for enabled in (True, False):
@@ -207,6 +208,7 @@ check.show(
         "too few inputs": type(check.error(graph.run, traced[0])).__name__ if traced else repr(problem),
         "too many": type(check.error(graph.run, traced[0], *numbers[:2])).__name__ if traced else repr(problem),
         "operations of a run, one of them unused": list(ran) if problem_of_unused is None else repr(problem_of_unused),
+        "the result of an operation, while it is traced": seen if traced_result is None else repr(traced_result),
         "2,500 steps": long if problem_of_long is None else repr(problem_of_long),
         "operations that six sums run": six_sums if slow is None else repr(slow),
     },
@@ -1009,11 +1011,11 @@ torch.manual_seed(check.seed())
 data, other = (torch.tensor(generator.uniform(-1, 1, 20).astype(np.float32)) for _ in range(2))
 slope, bias = (float(number) for number in generator.integers(2, 6, 2))
 shown = {"slope and bias": [slope, bias]}
-for name, points in (("the same data", data), ("other data", other)):
+for name, points, steps in (("the same data", data, 4), ("other data", other, 4), ("a single step", other, 1)):
     with tf.Graph().as_default() as built:
         problem = check.error(
-            lambda points=points, name=name: shown.update(
-                {name: fit((data, slope * data + bias), (points, slope * points + 2 * bias - 1), 4)}
+            lambda points=points, name=name, steps=steps: shown.update(
+                {name: fit((data, slope * data + bias), (points, slope * points + 2 * bias - 1), steps)}
             )
         )
         shown[f"variables, {name}"] = len(built.variables) if problem is None else repr(problem)
@@ -1176,6 +1178,8 @@ def counted(call):
     return {name: count for name, count in sorted(found.items()) if count} if problem is None else repr(problem)
 
 
+with mytorch.utils.count_bytes():
+    counted_result = tall[:, :2] * 3
 check.show(
     {
         "rows, columns": [rows, columns],
@@ -1185,6 +1189,8 @@ check.show(
         "joined": counted(lambda: mytorch.cat([x, tall])),
         "a view": counted(lambda: x.t()),
         "exp of a part": counted(lambda: x[:2].exp()),
+        "a single element": counted(lambda: x[:1, :1].exp()),
+        "the result, when it was counted": counted_result,
         "float64": counted(lambda: x.double()),
         "compared": counted(lambda: x > 0),
         "copied into": counted(lambda: x.copy_(row)),
@@ -1339,6 +1345,8 @@ known = [recorder.know(x, step) is step, recorder.symbol(x) is step, recorder.sy
 known += [recorder.symbol(x.t()) is step, recorder.symbol(other) is other, recorder.symbol("dim"), recorder.symbol(k)]
 later = graph.Step(step.op, (other,))
 known += [recorder.know(x.detach(), later) is later, recorder.symbol(x) is later]
+known += [recorder.know(x.t(), step) is step, recorder.symbol(x.t()) is step, recorder.symbol(x) is later]
+known += [recorder.know(other, step) is step, recorder.symbol(other) is step]
 pairs = {
     "the same": ((add, (step, 1)), (add, (step, 1))),
     "another operation": ((add, (step, 1)), (mul, (step, 1))),
