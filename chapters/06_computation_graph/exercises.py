@@ -136,7 +136,7 @@ unused = shared.exp()
 total = shared
 for each in made:
     total = total + each
-arrivals = engine_part.count_arrivals([total.grad_fn, shared.grad_fn])
+arrivals = engine_part.count_arrivals((total.grad_fn, shared.grad_fn))
 recorded = sorted((node for node in arrivals if node.edges), key=lambda node: node.sequence_number)
 names = {node: place for place, node in enumerate(recorded)} | {unused.grad_fn: "a root of its own"}
 
@@ -515,6 +515,8 @@ shapes = {
 x, bias = mytorch.ones(n, m, requires_grad=True), mytorch.ones(m, dtype=mytorch.float64, requires_grad=True)
 scale = mytorch.ones(n, 1, requires_grad=True)
 (x * scale + bias * grad[0].double()).sum().backward()
+recorded = grad.clone().requires_grad_()
+(bring(recorded, (n, 1), mytorch.float64) * mytorch.arange(n).reshape(n, 1)).sum().backward()
 check.show(
     {"gradient": grad}
     | {f"{name} {shape}": bring(grad, shape, mytorch.float32) for name, shape in shapes.items()}
@@ -530,6 +532,7 @@ check.show(
         "of an empty dimension": bring(grad[:, :0], (1, m), mytorch.float32),
         "what fits is the same tensor": [bring(each, each.shape, mytorch.float32) is each for each in (grad, one)],
         "so is a number": bring(grad[0, 0, 0], (), mytorch.float32).tolist(),
+        "the gradient of a gradient that has a history": recorded.grad,
         "x.grad": x.grad,
         "scale.grad": scale.grad,
         "bias.grad": bias.grad,
@@ -848,6 +851,7 @@ check.show(
         "point": point,
         "gradient": partial,
         "evaluations of the function": runs,
+        "gradient of a function of one variable": gradient(lambda x: x.sin() * x, point[:1]),
         "gradient of x * x * y where x = y": gradient(lambda x, y: x * x * y, [point[0], point[0]]),
         "sine and its derivative": [sine.value, sine.derivative],
         "product and its derivative": [product.value, product.derivative],
@@ -1045,6 +1049,8 @@ with check.install(accumulate_grad, "minitorch.autograd.engine:accumulate_grad")
     e = torch.zeros(2, dtype=torch.float64, requires_grad=True)
     (e * (first + 2.0**-40)).sum().backward()
     curvature = torch.autograd.grad(d.grad.sum(), d)[0] if history else None
+    single = torch.zeros(1, requires_grad=True)
+    check.intact(accumulate_grad, single, given[:1], False)
 check.show(
     {
         "factors": [first, second],
@@ -1053,6 +1059,7 @@ check.show(
         "what held a.grad sees": held,
         "c.grad": c.grad,
         "the gradient given to c.backward, afterwards": given - kept,
+        "the gradient of a single element": single.grad,
         "d.grad, of d³": d.grad.detach(),
         "it can be differentiated again": history,
         "its derivative": curvature,
@@ -1312,7 +1319,7 @@ def apply():
     """
 
 
-# %% check="graph_node"
+# %% check="graph_node" raises="NotImplementedError"
 generator = check.rng()
 recording = mytorch.autograd.recording
 numbers = [mytorch.tensor(generator.integers(1, 9, (2, 3)).astype(np.float32)) for _ in range(4)]
@@ -1323,14 +1330,14 @@ mytorch.pointwise.pointwise(lambda a, b: np.fmod(a, b), "modulo_of_check")
 
 
 def node_of(make, judged=True):
-    """What a call leaves behind: inputs, edges, what is kept, and the gradients for a gradient of ones.
+    """What a call leaves behind: result, inputs, edges, what is kept, and the gradients for a gradient of ones.
 
     Without `judged` nothing is said of gradients that nobody needs.
     """
     made = []
     problem = check.error(lambda: made.append(make()))
     if problem is not None:
-        return str(problem)
+        return f"{type(problem).__name__}: {problem}"
     node = made[0].grad_fn
     kept = {
         name: (value.tensor, value.is_result) if isinstance(value, recording.Kept) else value
@@ -1339,7 +1346,7 @@ def node_of(make, judged=True):
     edges = ["None" if each is None else (each[0].name(), each[1]) for each in node.edges]
     problem = check.error(lambda: made.append(node.apply(mytorch.ones(made[0].shape))))
     gradients = problem or [each if judged or edge else "any" for each, edge in zip(made[1], node.edges, strict=True)]
-    return node.name(), node.inputs, edges, kept, gradients, list(node.apply(None))
+    return made[0].detach(), node.name(), node.inputs, edges, kept, gradients, list(node.apply(None))
 
 
 def kept_as(name, known):
@@ -1370,6 +1377,7 @@ check.show(
         "w * copy, after a write to the copy": stale(lambda: w * copied, lambda result: copied.add_(1)),
         "w * copy, after a write to the product": stale(lambda: w * copied, lambda result: result.detach().add_(1)),
         "w.exp(), after a write to the result": stale(lambda: w.exp(), lambda result: result.detach().add_(1)),
+        "one element": node_of(lambda: w[:1, :1] * 2.0),
         "w[[1, 0]]": node_of(lambda: w[[1, 0]]),
         "no derivative": node_of(lambda: mytorch.modulo_of_check(w, x)),
         "is a result kept without its history?": node_of(lambda: w.tanh())
@@ -1390,7 +1398,7 @@ check.show(
         "a list for the tensors of a tuple": isinstance(recording.attribute_named("x_shape", {"x": (x, y)}), list),
         "kept under a name with an underscore": kept_as("step_size", {"x": w, "step_size": 2.0}),
     },
-    text="Name, inputs, edges, what is kept, and gradients, of one node each.",
+    text="Result, name, inputs, edges, what is kept, and gradients, of one node each.",
 )
 
 # %% [markdown] hint="graph_node"
