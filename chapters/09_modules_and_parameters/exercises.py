@@ -1380,6 +1380,7 @@ layer, bare = made(left, outputs), made(left, outputs, bias=False)
 called = [
     product(name, each, inputs((2, left), dtype=mytorch.float32)) for name, each in (("call", layer), ("bare", bare))
 ]
+again = product("call with another input", layer, inputs((2, left), dtype=mytorch.float32))
 reached = [each.grad for one in (layer, bare) if not isinstance(one, Exception) for each in one.parameters()]
 check.show(
     {"sizes": (left, right, outputs)}
@@ -1391,6 +1392,7 @@ check.show(
     | product("call on one row of three dimensions", made(left, outputs), inputs((1, 1, left), dtype=mytorch.float32))
     | called[0]
     | called[1]
+    | again
     | {"gradients of both layers' parameters": reached}
     | linear_of("a row", ())
     | linear_of("a batch", (5,))
@@ -1776,6 +1778,7 @@ check.show(
         "momentum": momentum,
         "output in training": in_training.detach(),
         "gradient of its input": given.grad,
+        "output of a layer of one feature": Centre(1, momentum)(data[:, :1]),
         "the mean has a history": tracked.mean.requires_grad,
         "answer": answer,
         "loading raises": type(problem).__name__ if problem else "nothing",
