@@ -176,6 +176,7 @@ check.show(
         "rows": rows,
         "scattered": described(pieces),
         "few rows": [(each.device, each) for each in few],
+        "for one GPU": [(each.device, each) for each in nn.parallel.scatter(x, [2])],
         "a tuple in a tuple, of 3 rows and of more": [len(nested), *described([two for _, two in nested])],
         "kinds": [
             type(pieces).__name__,
@@ -465,6 +466,7 @@ check.show(
         "all-gather: all chunks, bytes sent, distance": half("all_gather_ring", lambda chunks, rank: chunks),
         "all-reduce: a vector": reduced(many),
         "all-reduce: fewer elements than ranks": reduced(few),
+        "all-reduce: one element": reduced(few[:, :1]),
         "all-reduce: not contiguous": reduced(grid),
         "all-reduce: a 0-d tensor of integers": reduced(table[:, 0, 0].astype("int64")),
         "all-reduce: two ranks": reduced(many, 2),
