@@ -146,7 +146,7 @@ def cut(rank):
 def reduced(rank):
     gradient = mytorch.tensor(gradients[rank].tolist())
     found = []
-    for each in (gradient, gradient.t()):
+    for each in (gradient, gradient.t(), gradient[:1]):
         shard = sharding.mean_of_shard(each)
         found += [shard, len(shard.storage)]
     return [*found, gradient.tolist() == gradients[rank].tolist(), mytorch.distributed.bytes_sent()]
@@ -208,7 +208,7 @@ check.show(
     {
         "ranks and elements": [size, length],
         "cut: shards, the tensor after a write, history, two elements": run(cut)[0],
-        "reduced, and transposed: shard, elements in its memory; gradient kept, bytes sent": run(reduced),
+        "reduced, transposed, one row: shard, elements in its memory; gradient kept, bytes sent": run(reduced),
         "gathered: whole, still a leaf, bytes sent": run(gathered),
         "twenty steps: parameters, shards, their gradients, a whole gradient, bytes sent": run(trained)[-1],
         "a step in which the second of three parameters has no gradient": run(unused)[0],
