@@ -25,11 +25,11 @@ from typing import Any
 import nbformat
 import psutil
 
-from course.authoring.notebook import exercise_of, role
 from course.files import Course
 from course.grading.grade import grade
 from course.grading.intake import outline_of
 from course.grading.report import Report
+from course.notebooks.notebook import exercise_of, role
 from course.sandbox import launch
 from tests.course.attacks import strange
 

@@ -19,7 +19,7 @@ import minitorch
 import minitorch.models.gpt
 from benchmarks.measure import least_seconds
 from benchmarks.workloads import Action
-from course.authoring.assemble import as_of, read
+from course.source.assemble import as_of, read
 
 SOLUTIONS = Path(__file__).parents[1] / "solutions"
 TARGETS = {"x * w": 40, ".sum()": 40, ".backward()": 200}

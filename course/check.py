@@ -3,12 +3,11 @@
 import builtins
 import functools
 import html
-import importlib
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from traceback import walk_tb
 from types import ModuleType
@@ -16,24 +15,22 @@ from typing import Any
 
 import numpy as np
 
-from course import magic, nbgrader
-from course.authoring import assemble
-from course.authoring.cells import plain
-from course.authoring.parts import misplaced
+from course import magic, nbgrader, variables
+from course.checks import bundle as _bundle
 from course.designs import design as design
 from course.files import Course
-from course.grading import bundle as _bundle
 from course.intact import intact as intact
-from course.kinds import Core
 from course.learner import package, practice, ran, scope, verdict
-from course.learner.lock import locked
+from course.learner.install import install as install
 from course.learner.ran import Run
+from course.source import assemble
+from course.source.cells import plain
+from course.source.kinds import Core
+from course.source.parts import misplaced
 from course.variants import Candidate, Served, here
 from course.variants import verify as _verify
 
 PRACTICE_SEED = 20260101
-SEED_VARIABLE = "MINITORCH_COURSE_SEED"
-REVEAL_VARIABLE = "MINITORCH_COURSE_REVEAL"
 deliver: Callable[[_bundle.Bundle], None] | None = None
 """Takes what a check shows, in a grade."""
 made: Callable[[str], None] | None = None
@@ -46,20 +43,18 @@ _NOT_ANSWERED = "Not answered yet"
 _WRITE = f"{_NOT_ANSWERED}: write your answer into the cell above, run that cell, then this one."
 served: Served | None = None
 """The variants of an exercise, or its machine, in a grade."""
-reveal = REVEAL_VARIABLE in os.environ
+reveal = variables.REVEAL in os.environ
 """Whether secret values are shown beside their digest: for the course's own answers, in a build and a grade. An
 answer that is graded shows its own, too, so that the grade can say how many are right."""
 runs: list[Run] = []
 """What ran in this kernel, in order; in a grade, the answer alone."""
-on_screen: dict[str, str] = {}
-"""By exercise, what stands in the cell for its answer when its check begins, where JupyterLab says so."""
 _answer: Run | None = None  # of the check that runs: the attempt that it is about
 _trouble = ""  # of the check that runs: why it has no answer to check
 
 
 def seed() -> int:
     """The seed of this run: the practice seed, or the grader's fresh one."""
-    return int(os.environ.get(SEED_VARIABLE, PRACTICE_SEED))
+    return int(os.environ.get(variables.SEED, PRACTICE_SEED))
 
 
 def rng() -> np.random.Generator:
@@ -125,71 +120,6 @@ def machine(text: str) -> Candidate:
     return here(text, seed()) if served is None else served.candidate(seed(), 0)
 
 
-@contextmanager
-def install(mine: Any, target: str, lock: bool = True) -> Iterator[None]:
-    """Put `mine` in the place of `target` while the context is open. The original cannot be called meanwhile.
-
-    Args:
-        mine: a function, class or value.
-        target: "module:attribute", where the attribute may be a path through classes, objects and dicts
-            ("minitorch.optim.sgd:SGD.step", "minitorch.dispatch.declaration:OPS.mul.kernel"). What stands at a module's
-            top level is also replaced in every global of the same package that holds the original.
-        lock: see `course.learner.lock`. Without it the original can still be called by whoever holds it.
-
-    Raises:
-        ImportError: no such module.
-        AttributeError, LookupError: no such attribute or item.
-    """
-    module_name, _, path = target.partition(":")
-    module, last = importlib.import_module(module_name), path.rpartition(".")[2]
-    holder, original = _find(target)
-    places = [(holder, last)]
-    if holder is module:
-        package = module_name.partition(".")[0]
-        places += [
-            (other, name)
-            for other in list(sys.modules.values())
-            if getattr(other, "__name__", "").partition(".")[0] == package
-            for name, value in list(vars(other).items())
-            if value is original and (other, name) != (module, last)
-        ]
-    with locked(original, target) if lock else nullcontext():
-        try:
-            for place, name in places:
-                _put(place, name, mine)
-            yield
-        finally:
-            for place, name in places:
-                _put(place, name, original)
-
-
-def find_part(target: str) -> Any:
-    """The part "module:attribute" of a package (see `install`)."""
-    return _find(target)[1]
-
-
-def _find(target: str) -> tuple[Any, Any]:
-    """What holds a part, and the part."""
-    module, _, path = target.partition(":")
-    *outer, last = path.split(".")
-    holder = functools.reduce(_child, outer, importlib.import_module(module))
-    part = _child(holder, last)
-    return holder, vars(holder).get(last, part) if isinstance(holder, type) else part  # a static method itself
-
-
-def _child(holder: Any, name: str) -> Any:
-    if isinstance(holder, Mapping):
-        return holder[name]
-    return holder[int(name)] if isinstance(holder, (list, tuple)) else getattr(holder, name)
-
-
-def _put(holder: Any, name: str, value: Any) -> None:
-    if isinstance(holder, MutableMapping):
-        holder[name] = value
-    else:
-        setattr(holder, name, value)
-
-
 def mytorch(*parts: str, chapter: int | str) -> ModuleType:
     """Import mytorch as of a chapter, in which these parts are the learner's and everything else is the reference's.
 
@@ -228,7 +158,7 @@ def hint(exercise: str) -> None:
 
 def _is_practice() -> bool:
     """Whether the learner reads what is said here: no grade and no build does."""
-    return SEED_VARIABLE not in os.environ and not nbgrader.is_running()
+    return variables.SEED not in os.environ and not nbgrader.is_running()
 
 
 def _verdict(shown: _bundle.Bundle) -> None:
@@ -276,7 +206,7 @@ def _set_up(exercise: practice.Exercise) -> None:
 
 def _why_unanswered(exercise: practice.Exercise) -> str:
     """Why there is no answer to check, although an earlier one may still be in the kernel; empty if there is one."""
-    shown = on_screen.pop(exercise.name, None)
+    shown = ran.on_screen.pop(exercise.name, None)
     if _answer is None:
         return _WRITE
     if shown is not None and shown.strip() != _answer.text.strip():

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from course.authoring.notebook import OURS, role, write
-from course.authoring.rebuild import read, with_work
 from course.files import write_atomically
+from course.notebooks.notebook import OURS, role, write
+from course.notebooks.rebuild import read, with_work
 
 
 def merge(ancestor: Path, ours: Path, others: Path) -> int:

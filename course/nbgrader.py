@@ -7,10 +7,10 @@ draws fresh inputs and has a sandbox.
 import os
 import sys
 
+from course import variables
+from course.checks import bundle
 from course.files import Course
-from course.grading import bundle
 from course.learner import practice
-from course.learner.package import VARIABLE
 
 EXECUTION = "NBGRADER_EXECUTION"  # nbgrader sets it to "autograde" or "validate"
 
@@ -34,7 +34,7 @@ def prepare(course: Course) -> None:
         )  # what is said to ipykernel's own would be lost
         os.write(terminal or 2, message.encode())
         os._exit(1)
-    os.environ.setdefault(VARIABLE, str(course.reference))
+    os.environ.setdefault(variables.MYTORCH, str(course.reference))
     sys.path.append(str(course.solutions))
 
 

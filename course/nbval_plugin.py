@@ -19,14 +19,14 @@ from nbformat import NotebookNode
 from nbval.kernel import CURRENT_ENV_KERNEL_NAME, RunningKernel, start_new_kernel
 from nbval.plugin import IPyNbCell, IPyNbFile
 
-from course.authoring.notebook import OURS
-from course.check import PRACTICE_SEED, SEED_VARIABLE
+from course import variables
+from course.check import PRACTICE_SEED
+from course.checks import bundle
 from course.files import CODE, Course
-from course.grading import bundle
 from course.grading.find import content
 from course.image import without_pixels
-from course.learner.package import VARIABLE
 from course.nbval_exercises import Submission, practice_of
+from course.notebooks.notebook import OURS
 
 
 class KernelEndedError(Exception):
@@ -46,8 +46,8 @@ class Kernel(RunningKernel):  # type: ignore[misc]
         paths = [str(CODE), str(course.root), str(course.solutions), os.environ.get("PYTHONPATH", "")]
         ours = {
             "PYTHONPATH": os.pathsep.join(dict.fromkeys(filter(None, paths))),
-            SEED_VARIABLE: str(PRACTICE_SEED),
-            VARIABLE: str(course.reference),
+            variables.SEED: str(PRACTICE_SEED),
+            variables.MYTORCH: str(course.reference),
         }
         self.km, self.kc = start_new_kernel(
             startup_timeout,

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from course.authoring.cells import plain
-from course.authoring.renaming import rename
 from course.files import Course, write_atomically
 from course.parsed import parsed
+from course.source.cells import plain
+from course.source.renaming import rename
 
 NotebookNode = Any
-_OURS = "minitorch"  # as in authoring/notebook.py, which a learner's kernel need not load
+_OURS = "minitorch"  # as in notebooks/notebook.py, which a learner's kernel need not load
 
 EXERCISES: dict[str, tuple[str, ...]] = {
     "storage_walk": ("storage_strides",),

@@ -8,9 +8,9 @@ from typing import Any
 from ipykernel.ipkernel import IPythonKernel
 from nbformat import NotebookNode
 
-from course.authoring.notebook import OURS
-from course.authoring.rebuild import read
 from course.files import Course
+from course.notebooks.notebook import OURS
+from course.notebooks.rebuild import read
 
 
 def _jupyter_server_extension_points() -> list[dict[str, str]]:

@@ -6,7 +6,7 @@
 
 What is the same everywhere is in the wheel, from `course/jupyter`: Jupyter leaves a lesson that was only run as it was
 built (`course.saving`), JupyterLab shows no news, and a kernel in `exercises` watches its cells
-(`course.learner.early`).
+(`course.early`).
 """
 
 import os

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -85,23 +85,23 @@ def test_kernels_know_of_no_tensors() -> None:
     assert found == []
 
 
-def modules() -> dict[str, Path]:
-    """The package's modules by name."""
-    paths = {path: path.relative_to(PACKAGE.parent).with_suffix("").parts for path in PACKAGE.rglob("*.py")}
+def modules(package: Path) -> dict[str, Path]:
+    """A package's modules by name."""
+    paths = {path: path.relative_to(package.parent).with_suffix("").parts for path in package.rglob("*.py")}
     return {".".join(parts).removesuffix(".__init__"): path for path, parts in paths.items()}
 
 
-MODULES = modules()
+MODULES = modules(PACKAGE)
 
 
-def named(node: ast.Import | ast.ImportFrom) -> set[str]:
-    """The modules of this package that a statement names."""
+def named(node: ast.Import | ast.ImportFrom, modules: Container[str] = MODULES.keys()) -> set[str]:
+    """Those of the modules that a statement names."""
     if isinstance(node, ast.Import):
         names = {each.name for each in node.names}
     else:
         names = {f"{node.module}.{each.name}" for each in node.names}
-        names = {name if name in MODULES else str(node.module) for name in names}
-    return names & MODULES.keys()
+        names = {name if name in modules else str(node.module) for name in names}
+    return {name for name in names if name in modules}
 
 
 def statements(body: list[ast.stmt], in_function: bool = False) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
@@ -159,7 +159,10 @@ def test_every_file_that_the_document_names_exists() -> None:
     document = PACKAGE.parent / "docs" / "architecture.md"
     rows = [line.split("|")[1] for line in document.read_text().splitlines() if line.startswith("| `")]
     named = [name for row in rows for name in row.split("`")[1::2]]
-    missing = [name for name in named if "*" not in name and not list(PACKAGE.rglob(name.rstrip("/")))]
+    folders = PACKAGE, PACKAGE.parent / "course"
+    missing = [
+        name for name in named if "*" not in name and not any([*each.rglob(name.rstrip("/"))] for each in folders)
+    ]
     assert missing == []
 
 

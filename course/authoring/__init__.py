@@ -1,1 +1,1 @@
-"""From the sources of chapters and of mytorch to notebooks."""
+"""The build, and what tries out how good the exercises are."""

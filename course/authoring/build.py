@@ -9,19 +9,21 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from course.authoring import execute, jitter, minutes, notebook, places, rebuild
-from course.authoring.assemble import as_of, read
+from course.authoring import jitter, places
 from course.authoring.exceptions import exceptions
-from course.authoring.notebook import OURS, v4
-from course.authoring.parts import PartError
-from course.authoring.source import Cell, SourceError, read_cells, read_exercises
 from course.chapters import PATTERN, key
 from course.check import PRACTICE_SEED
+from course.checks import bundle
+from course.checks.mistakes import Mistake
 from course.files import Course, write_atomically
-from course.grading import bundle
-from course.grading.mistakes import Mistake
 from course.image import without_pixels
 from course.learner import package
+from course.notebooks import execute, notebook, rebuild
+from course.notebooks.notebook import OURS, v4
+from course.source import minutes
+from course.source.assemble import as_of, read
+from course.source.exercises import Cell, SourceError, read_cells, read_exercises
+from course.source.parts import PartError
 
 WORKERS = 2
 MAY_DIFFER = "last digits: "

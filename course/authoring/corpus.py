@@ -3,11 +3,11 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from course.authoring import core_exercises
-from course.authoring.assemble import as_of, read
-from course.authoring.cells import defined
-from course.authoring.parts import PartError, held, short
-from course.authoring.source import Cell, Exercise, Source, core_names, read_cells
+from course.source import core_exercises
+from course.source.assemble import as_of, read
+from course.source.cells import defined
+from course.source.exercises import Cell, Exercise, Source, core_names, read_cells
+from course.source.parts import PartError, held, short
 
 FILE = "answers.py"
 _KEYS = {"answer", "wrong", "right", "spoils", "open"}

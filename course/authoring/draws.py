@@ -21,21 +21,21 @@ from typing import Any, NamedTuple
 import click
 from nbformat import NotebookNode
 
+from course import variables
 from course.authoring import jitter
-from course.authoring.notebook import checks, exercise_of, role
-from course.authoring.notebook import reference as reference_notebook
-from course.authoring.parts import short
-from course.authoring.source import read_exercises
 from course.chapters import key
-from course.check import SEED_VARIABLE
+from course.checks import bundle
 from course.files import Course
-from course.grading import bundle
 from course.grading.packages import Kits
 from course.grading.pool import Pool
 from course.grading.reference import Reference
 from course.grading.runner import Task
+from course.notebooks.notebook import checks, exercise_of, role
+from course.notebooks.notebook import reference as reference_notebook
 from course.parsed import parsed
 from course.sandbox.launch import Limits
+from course.source.exercises import read_exercises
+from course.source.parts import short
 
 _DRAWS = re.compile(r"\bcheck\.(rng|seed)\(")
 _SECONDS = 600.0  # for all seeds of one message
@@ -154,7 +154,7 @@ def _said(task: Task, seeds: Sequence[int], pool: Pool) -> list[Said]:
     said: list[Said] = []
     for begin in range(0, len(seeds), _AT_A_TIME):
         some = seeds[begin : begin + _AT_A_TIME]
-        check = load + _ON_EACH_SEED.format(variable=SEED_VARIABLE, check=rest, seeds=some)
+        check = load + _ON_EACH_SEED.format(variable=variables.SEED, check=rest, seeds=some)
         ran = pool.run_own([replace(task, check=check)], _SECONDS, time.monotonic() + _SECONDS)
         outcome = ran[task.exercise]
         said += outcome.heard.shown[0] if outcome.heard else [outcome.message] * len(some)

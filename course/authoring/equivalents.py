@@ -4,7 +4,7 @@ from pathlib import Path
 
 import yaml
 
-from course.authoring.source import Source, SourceError
+from course.source.exercises import Source, SourceError
 
 EQUIVALENTS = "equivalent.yml"
 Equivalent = tuple[str, str, str]

@@ -12,7 +12,7 @@ _IN_WORDS = re.compile(r"(\w+(?:Error|Exception|Warning))(?=$|[:(])")
 
 
 def exceptions(values: dict[str, dict[str, Any]]) -> list[str]:
-    """The types of the exceptions among encoded values (`course.grading.bundle`), also of those shown as strings."""
+    """The types of the exceptions among encoded values (`course.checks.bundle`), also of those shown as strings."""
     return sorted({name for value in values.values() for name in _types(value)})
 
 

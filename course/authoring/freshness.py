@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 from nbformat import NotebookNode
 
-from course.authoring.notebook import exercise_of, role, tasks
-from course.authoring.notebook import reference as reference_notebook
-from course.authoring.source import read_exercises
-from course.check import SEED_VARIABLE
+from course import variables
 from course.files import Course
 from course.grading.packages import Kits
 from course.grading.pool import Pool
 from course.grading.reference import Draw, Reference
+from course.notebooks.notebook import exercise_of, role, tasks
+from course.notebooks.notebook import reference as reference_notebook
 from course.sandbox.launch import Limits
+from course.source.exercises import read_exercises
 
 SEEDS = (1, 20, 303, 4004, 50005)
 _LEAST = 4  # different sets of values that these seeds have to give; two of them may meet by chance
@@ -96,7 +96,7 @@ def _runs(course: Course, notebook: NotebookNode) -> dict[str, list[Any] | str]:
 
 
 def _seeded(check: str) -> str:
-    return _ON_EACH_SEED.format(seeds=SEEDS, variable=SEED_VARIABLE, check=check)
+    return _ON_EACH_SEED.format(seeds=SEEDS, variable=variables.SEED, check=check)
 
 
 def _flat(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:

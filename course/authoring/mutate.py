@@ -10,8 +10,8 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from course.authoring.cells import SOLUTION, plain, solved
 from course.parsed import parsed
+from course.source.cells import SOLUTION, plain, solved
 
 _COPIES = {"clone", "detach", "contiguous", "copy", "list", "dict", "deepcopy"}
 _WRITES = {"add", "sub", "mul", "div", "neg", "exp", "log", "clamp", "copy", "fill", "zero", "requires_grad", "detach"}

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from nbformat import NotebookNode
 
-from course.authoring.cells import text_id
-from course.authoring.notebook import HIDDEN, v4
+from course.notebooks.notebook import HIDDEN, v4
+from course.source.cells import text_id
 
 COLAB = "colab"  # the id of the cell
 _CELL = """\

@@ -6,10 +6,10 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from course.authoring import withheld
-from course.authoring.assemble import read
 from course.files import CODE, Course
+from course.learner import withheld
 from course.learner.update import FOLDER
+from course.source.assemble import read
 
 # Sources and tests of exercises hold the answers; the workflows are the authors' and the teacher's.
 # The site is made from the sources.

@@ -13,10 +13,10 @@ import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from course.authoring.cells import SOLUTION, plain, solved
 from course.authoring.mutate import Mutant
-from course.authoring.statements import first_line
 from course.parsed import parsed
+from course.source.cells import SOLUTION, plain, solved
+from course.source.statements import first_line
 
 Spoiler = Callable[["Function"], Iterator[tuple[str, str]]]
 """Gives what it does to a function, and a body in which ANSWER stands for the call of the reference."""

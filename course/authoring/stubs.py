@@ -21,9 +21,9 @@ from typing import Any
 
 import pytest
 
-from course.authoring import definitions, parts
-from course.authoring.assemble import Files, read
 from course.files import Course, write_atomically
+from course.source import definitions, parts
+from course.source.assemble import Files, read
 
 NAMED = 3
 """Tests that the file names for a definition, at most."""

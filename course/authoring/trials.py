@@ -8,7 +8,6 @@ from pathlib import Path
 from course.authoring.corpus import FILE, Answer, read_answers
 from course.authoring.equivalents import EQUIVALENTS, Equivalent, read_equivalents
 from course.authoring.mutate import Mutant, mutants
-from course.authoring.source import Exercise, Source, SourceError, read_exercises
 from course.authoring.spoil import spoilers
 from course.chapters import PATTERN, key
 from course.files import Course
@@ -16,6 +15,7 @@ from course.grading.report import Item
 from course.grading.trial import tried
 from course.learner.names import suggestion
 from course.sandbox.launch import Limits
+from course.source.exercises import Exercise, Source, SourceError, read_exercises
 
 _LIMITS = Limits()
 _HASTY = Limits(cell_seconds=10)  # a mutant that loops forever is caught all the same

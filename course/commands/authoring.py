@@ -29,7 +29,7 @@ def build(course: Course, chapters: tuple[str, ...], check: bool, stored: bool, 
     """
     from course.authoring.build import build as build_notebooks
     from course.authoring.build import differences, differences_with_jitter
-    from course.authoring.source import SourceError
+    from course.source.exercises import SourceError
 
     if stored and not check:
         raise click.UsageError("--stored needs --check")
@@ -161,9 +161,9 @@ def _report(run: Callable[[int], Iterator[Any]], what: str, wrong: str, seed: in
     """Print what a trial of answers finds, and exit with 1 if it finds any."""
     import secrets
 
-    from course.authoring.source import SourceError
     from course.grading.reference import ReferenceFailedError
     from course.sandbox.launch import SandboxError
+    from course.source.exercises import SourceError
 
     drawn = secrets.randbelow(2**31) if seed is None else seed
     total = found = stale = 0

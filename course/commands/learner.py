@@ -57,7 +57,7 @@ def watch(course: Course) -> None:
     """Check a notebook whenever it is saved. Keys: n next, h hint, l list, c check all, q quit."""
     from rich.console import Console
 
-    from course.learner.watch import watch as keep_watching
+    from course.reports.watch import watch as keep_watching
 
     keep_watching(course, Console())
 

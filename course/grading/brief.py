@@ -6,8 +6,8 @@ shows, can carry that text to whoever reads the report, and into the next submis
 
 from collections.abc import Mapping, Sequence
 
-from course.grading import credit, mistakes
-from course.grading.credit import Part
+from course.checks import credit, mistakes
+from course.checks.credit import Part
 from course.grading.report import Item, Result
 from course.grading.submission import Submission
 

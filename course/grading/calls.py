@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from course.learner.install import find_part
+
 _DATA = (NoneType, int, float, complex, str, bytes, bytearray, range, np.generic, np.ndarray, ModuleType)
 _MOST = 10_000  # objects, those of data aside, that are looked at to find the functions in one
 
@@ -43,8 +45,6 @@ class Witness:
 
     def watch_part(self, part: str) -> None:
         """Watch a part of a package that was just imported."""
-        from course.check import find_part
-
         is_formula = ".derivative." in part.replace(":", ".")  # it stands in a table, and has no name of its own
         if is_formula or not self._add(find_part(part), vars(sys.modules[part.partition(":")[0]])):
             self.called = self.called or None

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from course.authoring.notebook import v4
 from course.files import CODE, Course
 from course.grading.grade import grade_one
 from course.grading.intake import Read
@@ -27,6 +26,7 @@ from course.grading.reference import Draw, Reference, ReferenceFailedError
 from course.grading.references import References
 from course.grading.report import Result
 from course.grading.submission import Submission
+from course.notebooks.notebook import v4
 from course.sandbox import launch
 from course.sandbox.launch import Limits, SandboxError
 

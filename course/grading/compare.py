@@ -7,9 +7,9 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from course.grading import bundle
+from course.checks import bundle
+from course.checks.printable import MAX_MESSAGE
 from course.grading.serve import serve
-from course.reports.printable import MAX_MESSAGE
 
 LIMITS = {"AS": 2 << 30, "CPU": 20, "CORE": 0, "FSIZE": 0}
 """Of the process that reads one message, by the names of `resource`."""

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Self, TypeVar
 
-from course.authoring import withheld
 from course.check import PRACTICE_SEED
+from course.checks.printable import printable
 from course.files import Course
 from course.grading.brief import shorten
 from course.grading.find import notebooks
@@ -23,10 +23,9 @@ from course.grading.references import References
 from course.grading.report import Item, Report, Result
 from course.grading.run import Run
 from course.grading.submission import Submission
-from course.learner import package
-from course.learner.feedback import clean, points_of
+from course.learner import package, withheld
+from course.reports.feedback import clean, points_of
 from course.reports.gradebook import with_assignments
-from course.reports.printable import printable
 from course.sandbox.launch import Limits, SandboxError
 from course.work import unsealed
 

@@ -9,24 +9,25 @@ from typing import Any, Self
 
 from nbformat import NotebookNode
 
-from course.authoring.notebook import OURS, exercise_of, read_built, role, tasks
-from course.grading import credit, find, reading
+from course.checks import credit
+from course.checks.printable import MAX_MESSAGE, printable, printable_path
+from course.grading import find, reading
 from course.grading.merge import Outline
 from course.grading.report import Result
 from course.grading.served import Served
 from course.grading.submission import RejectedError, Submission
-from course.kinds import kind_of
-from course.reports.printable import MAX_MESSAGE, printable, printable_path
+from course.notebooks.notebook import OURS, exercise_of, read_built, role, tasks
 from course.sandbox import launch
 from course.sandbox.launch import SandboxError
+from course.source.kinds import kind_of
 
 Read = tuple[Result, Submission | None]
 """The result of a submission, which is "rejected" until it is graded, and the submission if there is one."""
 
 _FILES = (
     *("__init__", "files", "parsed", "renamed"),
-    *(f"authoring/{name}" for name in ("cells", "fitting", "ipython", "parts", "renaming", "statements")),
-    *("grading/credit", "grading/merge", "grading/submission"),
+    *(f"source/{name}" for name in ("cells", "fitting", "ipython", "parts", "renaming", "statements")),
+    *("checks/credit", "grading/merge", "grading/submission"),
 )
 _MOST_ANSWER = 64 << 20  # bytes
 _MOST_REASON = 500  # characters

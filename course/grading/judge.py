@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from course.checks.bundle import Bundle
 from course.grading import compare
-from course.grading.bundle import Bundle
 from course.grading.compare import Heard
 from course.grading.served import Served
 from course.sandbox import launch
@@ -17,7 +17,7 @@ class Comparer:
     """Reads messages and compares; close it to end its process."""
 
     def __init__(self) -> None:
-        self._served = Served("compare", ["grading/bundle", "grading/mistakes"])
+        self._served = Served("compare", ["checks/bundle", "checks/mistakes"])
 
     def hear(self, line: bytes, expected: Bundle | None) -> Heard | None:
         """Read a message; None if it is none, or if it cannot be read.

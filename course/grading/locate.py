@@ -8,6 +8,8 @@ from types import FunctionType
 from typing import Any
 
 from course.files import CODE
+from course.learner.install import find_part
+from course.learner.lock import functions_of
 from course.parsed import parsed
 
 Places = list[tuple[str, int]]  # file, first line
@@ -21,9 +23,6 @@ def locate(target: str) -> Places:
     Raises:
         LookupError: there are functions, but none that stands in a file.
     """
-    from course.check import find_part
-    from course.learner.lock import functions_of
-
     found: list[FunctionType] = functions_of(find_part(target), target.partition(":")[2])
     codes = [each.__code__ for each in found if "<locals>" not in each.__code__.co_qualname]  # not those of decorators
     if found and not codes:

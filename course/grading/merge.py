@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from course import renamed
-from course.authoring import parts
-from course.authoring.cells import defined, free, has_code, syntax_error
-from course.grading import credit
+from course.checks import credit
 from course.grading.submission import MOST_CODE, RejectedError, Submission
+from course.source import parts
+from course.source.cells import defined, free, has_code, syntax_error
 
-_OURS = "minitorch"  # as in authoring/notebook.py, which the reader's sandbox does not hold
+_OURS = "minitorch"  # as in notebooks/notebook.py, which the reader's sandbox does not hold
 _MOST_READ = 10 * MOST_CODE  # characters of all cells in which names are looked for
 _MOST_NAMES = 10_000
 

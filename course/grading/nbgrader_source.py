@@ -6,9 +6,9 @@ stand in the setup cell, which is locked: nbgrader puts its text back into whate
 
 from pathlib import Path
 
-from course.authoring.notebook import role, v4, write
 from course.files import Course, write_atomically
 from course.learner.names import chapter
+from course.notebooks.notebook import role, v4, write
 
 GUARD = '''\
 import os

@@ -9,13 +9,14 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from course.authoring import parts, withheld
-from course.authoring.assemble import Files, as_of, read
-from course.authoring.core_exercises import absent
-from course.authoring.notebook import OURS, tasks
 from course.files import CODE, DATA, Course
 from course.grading import locate
-from course.kinds import Core, kind_of
+from course.learner import withheld
+from course.notebooks.notebook import OURS, tasks
+from course.source import parts
+from course.source.assemble import Files, as_of, read
+from course.source.core_exercises import absent
+from course.source.kinds import Core, kind_of
 
 SHARED = "minitorch"
 _LEFT_OUT = shutil.ignore_patterns("*.so.lock", ".*")

@@ -1,7 +1,7 @@
 """Sandboxes that are started already: the imports and the setup of a chapter are done once for all that runs.
 
 Each exercise runs in a fork that shares nothing with the process that serves, or with another run
-(`course.sandbox.inside`). Where a machine cannot set a fork apart so, each run of a learner's code has a sandbox of
+(`course.grading.inside`). Where a machine cannot set a fork apart so, each run of a learner's code has a sandbox of
 its own, and the course's own answers share one that no learner's code is in.
 """
 
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from course.checks.bundle import Bundle
 from course.grading import compare, runner
-from course.grading.bundle import Bundle
 from course.grading.compare import Heard
 from course.grading.judge import Comparer
 from course.grading.runner import Outcome, Started, Task

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field, replace
 
 from nbformat import NotebookNode
 
-from course.authoring.notebook import OURS, checks, exercise_of, expected_bundle, role, tasks
-from course.grading import bundle, credit
-from course.grading.bundle import Bundle
-from course.grading.mistakes import Mistake
+from course.checks import bundle, credit
+from course.checks.bundle import Bundle
+from course.checks.mistakes import Mistake
 from course.grading.packages import Kits
 from course.grading.pool import Pool
 from course.grading.report import Redrawn
 from course.grading.runner import Outcome, Task
+from course.notebooks.notebook import OURS, checks, exercise_of, expected_bundle, role, tasks
 from course.variants import keyed
 
 _DRAWS = 5

@@ -5,11 +5,11 @@ import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from course.authoring.notebook import read_built
 from course.files import Course
 from course.grading.packages import Kits
 from course.grading.reference import Reference, ReferenceFailedError, stored
 from course.grading.report import Redrawn
+from course.notebooks.notebook import read_built
 
 
 class References:

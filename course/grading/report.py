@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from course.grading.credit import Part
+from course.checks.credit import Part
 
 SCHEMA_VERSION = 1
 

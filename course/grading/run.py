@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from course.grading import credit
+from course.checks import credit
 from course.grading.pool import Pool
 from course.grading.reference import Reference
 from course.grading.report import Result
@@ -12,7 +12,7 @@ from course.grading.runner import Outcome, Task
 from course.grading.score import score
 from course.grading.submission import Submission
 from course.grading.together import at_odds
-from course.kinds import Share
+from course.source.kinds import Share
 
 _AFTER_TIMEOUT = 15.0  # seconds for a part of an exercise that ran too long as a whole
 

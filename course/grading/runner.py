@@ -14,15 +14,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-from course.authoring.assemble import REFUSED, Files
-from course.check import SEED_VARIABLE
-from course.grading.bundle import Bundle
+from course import variables
+from course.checks.bundle import Bundle
 from course.grading.compare import Heard
 from course.grading.judge import Hear
 from course.grading.reach import LAYERS
-from course.learner.package import VARIABLE
 from course.sandbox import launch
 from course.sandbox.launch import Limits, SandboxError
+from course.source.assemble import REFUSED, Files
 
 _START_SECONDS = 300  # for the imports and the setup, which are not the learner's
 _END_SECONDS = 10  # for the end of a run that has shown its values; its sandbox is ended otherwise
@@ -251,8 +250,8 @@ def started(
     Raises:
         SandboxError: it could not be started, or the setup raised.
     """
-    variables = {SEED_VARIABLE: str(task.seed), VARIABLE: ""}
-    with launch.process("course.sandbox.inside", task.packages, variables, limits, nests) as process:
+    environment = {variables.SEED: str(task.seed), variables.MYTORCH: ""}
+    with launch.process("course.grading.inside", task.packages, environment, limits, nests) as process:
         runs = "apart" if process.nests else "forked" if is_trusted and launch.can_fork() else "once"
         running = Started(process, runs, stop)
         first = {

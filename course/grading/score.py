@@ -3,11 +3,12 @@
 import re
 from collections.abc import Set
 
-from course.grading import credit, runner
+from course.checks import credit
+from course.grading import runner
 from course.grading.reference import Reference
 from course.grading.report import Item
 from course.grading.submission import Submission
-from course.kinds import kind_of
+from course.source.kinds import kind_of
 
 _UNDEFINED = re.compile(r"\bNameError: name '(\w+)' is not defined")
 _AT_ODDS = "right beside the reference's other parts, but not together with your own"

@@ -17,7 +17,7 @@ from course.sandbox.launch import Limits, SandboxError
 
 _SECONDS = 120.0  # for one request
 _START_SECONDS = 300.0  # for the start, which is no learner's
-_COMMON = ("grading/serve", "reports/printable", "sandbox/confine")
+_COMMON = ("grading/serve", "checks/printable", "sandbox/confine")
 _LIMITS = Limits(disk_bytes=0, processes=8)
 
 

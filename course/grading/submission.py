@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from course.authoring.parts import short
-from course.grading import credit
+from course.checks import credit
+from course.source.parts import short
 
 MOST_CODE = 100_000
 """Characters of a cell that are read."""

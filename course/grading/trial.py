@@ -7,8 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from course.authoring import notebook
-from course.authoring.source import Source
 from course.files import Course
 from course.grading.packages import Kits
 from course.grading.pool import Pool
@@ -16,7 +14,9 @@ from course.grading.reference import Reference
 from course.grading.report import Item, Result
 from course.grading.run import Run
 from course.grading.submission import Submission
+from course.notebooks import notebook
 from course.sandbox.launch import Limits
+from course.source.exercises import Source
 
 
 @contextmanager

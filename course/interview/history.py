@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from course.authoring.rebuild import back_up
 from course.files import Course, write_atomically
+from course.notebooks.rebuild import back_up
 
 VERSION = 1
 

@@ -14,11 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from course.authoring.notebook import exercise_of, role, v4, write
 from course.check import PRACTICE_SEED
+from course.checks import credit
+from course.checks.bundle import Bundle
 from course.files import Course
-from course.grading import credit
-from course.grading.bundle import Bundle
 from course.grading.grade import grade_one
 from course.grading.intake import Reader
 from course.grading.pool import Pool
@@ -28,6 +27,7 @@ from course.grading.runner import Outcome, Task
 from course.interview import faults, nearness, tasks
 from course.interview.fault import Program
 from course.learner.practice import Exercise
+from course.notebooks.notebook import exercise_of, role, v4, write
 from course.parsed import parsed
 from course.sandbox.launch import Limits
 

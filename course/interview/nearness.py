@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from course.grading import bundle
-from course.grading.bundle import Bundle
+from course.checks import bundle
+from course.checks.bundle import Bundle
 from course.grading.compare import hear
 
 

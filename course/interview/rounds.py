@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from course.authoring.rebuild import back_up
 from course.files import Course, write_atomically
 from course.interview import faults, judged, tasks, verdicts
 from course.interview.asking import Asking, Round, how_sure, timed
@@ -24,6 +23,7 @@ from course.interview.lines import Estimates, Predict
 from course.interview.prompts import Choose, Edit, Prompt, Say, Talk, Tick, Wait
 from course.interview.twins import is_asked
 from course.learner.practice import Exercise
+from course.notebooks.rebuild import back_up
 
 
 class RapidFire(Round):

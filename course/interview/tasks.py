@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from course.authoring.cells import defined
 from course.files import Course
 from course.learner.practice import Exercise
 from course.parsed import parsed
+from course.source.cells import defined
 
 _MISSING = re.compile(
     r"NameError: name '(\w+)' is not defined"
@@ -74,7 +74,7 @@ def bare(source: str) -> str:
 
 def task_of(course: Course, exercise: Exercise) -> str:
     """The text of an exercise's task, without its heading and the line about points."""
-    from course.authoring.notebook import exercise_of, role, v4
+    from course.notebooks.notebook import exercise_of, role, v4
 
     notebook = v4.reads((course.pristine / f"{exercise.chapter}.ipynb").read_text(encoding="utf-8"))
     source = next(cell.source for cell in notebook.cells if role(cell) == "task" and exercise_of(cell) == exercise.name)
@@ -149,7 +149,7 @@ def in_scope(course: Course, exercise: Exercise) -> list[str]:
 
 def solution_of(course: Course, exercise: Exercise) -> str:
     """The course's answer to an exercise; empty where the course has no solutions."""
-    from course.authoring.notebook import exercise_of, role, v4
+    from course.notebooks.notebook import exercise_of, role, v4
 
     path = course.solutions / f"{exercise.chapter}.ipynb"
     cells = v4.reads(path.read_text(encoding="utf-8")).cells if path.exists() else ()
@@ -161,7 +161,7 @@ def solution_of(course: Course, exercise: Exercise) -> str:
 
 def known_mistakes(course: Course, exercise: Exercise) -> list[tuple[str, str]]:
     """The known wrong answers to an exercise, and what is wrong with each; none where the course has no solutions."""
-    from course.authoring.notebook import exercise_of, role, v4
+    from course.notebooks.notebook import exercise_of, role, v4
 
     path = course.solutions / f"{exercise.chapter}.ipynb"
     cells = v4.reads(path.read_text(encoding="utf-8")).cells if path.exists() else ()

@@ -10,9 +10,9 @@ import sys
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
-from course.authoring.cells import plain
 from course.files import Course, backup
 from course.parsed import parsed
+from course.source.cells import plain
 
 
 def set_aside(course: Course, exercises: Collection[str]) -> None:

@@ -17,10 +17,11 @@ from types import ModuleType
 import pytest
 from rich.console import Console
 
-from course.authoring.cells import plain, replacement_name
-from course.check import install
+from course import variables
 from course.files import Course
 from course.learner import names, package, practice, share
+from course.learner.install import install
+from course.source.cells import plain, replacement_name
 
 _INSTALLED = pytest.StashKey[ExitStack]()
 _PARTS = pytest.StashKey[Iterable[str]]()
@@ -97,7 +98,7 @@ def run_tests(course: Course, arguments: list[str]) -> int:
 
 def _pytest(course: Course, plugin: str, *arguments: str) -> int:
     own = package.folder(course)
-    environment = os.environ | ({package.VARIABLE: str(own)} if own.is_dir() else {})
+    environment = os.environ | ({variables.MYTORCH: str(own)} if own.is_dir() else {})
     return subprocess.call([sys.executable, "-m", "pytest", "-p", plugin, *arguments], cwd=course.root, env=environment)
 
 

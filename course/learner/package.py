@@ -13,13 +13,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from course.authoring import parts, withheld
-from course.authoring.assemble import Files, as_of, assemble, load, read
+from course import variables
 from course.chapters import key
 from course.files import Course, write_atomically
-from course.learner import practice, written
+from course.learner import practice, withheld, written
+from course.source import parts
+from course.source.assemble import Files, as_of, assemble, load, read
 
-VARIABLE = "MINITORCH_COURSE_MYTORCH"
 MADE = ".made.json"
 """In the learner's own package: what it was made of, and its files. It is written last."""
 given: Files | None = None
@@ -28,12 +28,12 @@ given: Files | None = None
 
 def reference(course: Course) -> Path:
     """The folder of the reference: a build's or a grader's own, or the one among the solutions."""
-    return Path(os.environ.get(VARIABLE, course.reference))
+    return Path(os.environ.get(variables.MYTORCH, course.reference))
 
 
 def is_learners() -> bool:
     """Whether the learner's parts count here; in builds, tests and grades they do not."""
-    return VARIABLE not in os.environ
+    return variables.MYTORCH not in os.environ
 
 
 def with_parts(

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from course import files, formulas, renamed
-from course.authoring.cells import has_code
-from course.authoring.parts import held, short
 from course.chapters import Key, key
+from course.checks.bundle import MIME, Bundle
 from course.files import Course, write_atomically
-from course.grading.bundle import MIME, Bundle
-from course.kinds import Kind, kind_of
 from course.learner import damaged
 from course.learner.names import suggestion
+from course.source.cells import has_code
+from course.source.kinds import Kind, kind_of
+from course.source.parts import held, short
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from course.authoring.notebook import exercise_of, v4, write
-from course.authoring.rebuild import back_up, read, with_work
 from course.files import Course, write_atomically
 from course.learner import names, package, practice
+from course.notebooks.notebook import exercise_of, v4, write
+from course.notebooks.rebuild import back_up, read, with_work
 
 NAME, BAR = 25, 6  # characters: two chapters on a line of 80
 

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from types import FrameType, FunctionType
 from typing import Any
 
-from course.authoring.cells import syntax_error
-from course.authoring.parts import held, short
-from course.kinds import Kind
 from course.learner.practice import Exercise
+from course.source.cells import syntax_error
+from course.source.kinds import Kind
+from course.source.parts import held, short
 
 CHANGED = "The cell with your answer has changed since it ran, or has not run yet. Run it, then this one."
+on_screen: dict[str, str] = {}
+"""By exercise, what stands in the cell for its answer when its check begins, where JupyterLab says so."""
 
 
 @dataclass

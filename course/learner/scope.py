@@ -11,10 +11,10 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from course.authoring import parts
-from course.authoring.assemble import Files
-from course.authoring.cells import defined, plain
 from course.parsed import parsed
+from course.source import parts
+from course.source.assemble import Files
+from course.source.cells import defined, plain
 
 
 class Names(dict[str, Any]):

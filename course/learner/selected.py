@@ -2,8 +2,8 @@
 
 import pytest
 
-from course.authoring import definitions
 from course.files import Course
+from course.source import definitions
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -9,11 +9,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from course.authoring import definitions, parts
-from course.authoring.assemble import assemble, read, section_of
 from course.files import Course
 from course.learner import package, written
 from course.parsed import parsed
+from course.source import definitions, parts
+from course.source.assemble import assemble, read, section_of
 
 KINDS = ("graded", "free")
 """What a definition is: asked for by an exercise, or written with `course write`. All else are imports and tables."""

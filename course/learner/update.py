@@ -7,9 +7,10 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
-from course.authoring import rebuild, withheld
-from course.authoring.notebook import v4, write
 from course.files import CODE, DATA, UNFINISHED, Course, clean, shipped, write_atomically
+from course.learner import withheld
+from course.notebooks import rebuild
+from course.notebooks.notebook import v4, write
 
 FOLDER = "minitorch-course"  # of a student's archive
 

@@ -5,8 +5,8 @@ It is for practice: no grade reads it. But it gives the same credit.
 
 from collections.abc import Callable
 
-from course.grading import bundle, credit
-from course.grading.bundle import Bundle
+from course.checks import bundle, credit
+from course.checks.bundle import Bundle
 from course.learner.practice import Exercise
 
 Shown = tuple[list[Bundle], str]

@@ -14,13 +14,14 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from course.authoring import definitions, parts
-from course.authoring.assemble import assemble, read, section_of
-from course.authoring.cells import cut, has_code
-from course.authoring.core_exercises import solution
+from course import variables
 from course.files import Course, write_atomically
 from course.learner import package, written
 from course.learner.names import suggestion
+from course.source import definitions, parts
+from course.source.assemble import assemble, read, section_of
+from course.source.cells import cut, has_code
+from course.source.core_exercises import solution
 
 
 class NotFreeError(LookupError):
@@ -96,7 +97,7 @@ def check(course: Course, part: str) -> int:
     tests = dict.fromkeys(test.partition("::")[0] for test in definitions.seen(course).get(part, []))
     with tempfile.TemporaryDirectory() as folder:
         package.copy(files, Path(folder) / "mytorch")
-        environment = os.environ | {package.VARIABLE: str(Path(folder) / "mytorch")}
+        environment = os.environ | {variables.MYTORCH: str(Path(folder) / "mytorch")}
         run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
         code = subprocess.call(run, cwd=course.root, env=environment)
     if code == 0:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from course.authoring import definitions
 from course.files import Course
 from course.learner import practice
+from course.source import definitions
 
 
 def graded(course: Course) -> dict[str, str]:

@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from course.files import Course, write_atomically
 from course.grading.report import Report
-from course.learner.feedback import clean, feedback, tasks_of, titles_of, verdict_of
+from course.reports.feedback import clean, feedback, tasks_of, titles_of, verdict_of
 from course.reports.gradebook import Entry, Rules, in_utc
 from course.reports.overview import chapters, learners
 from course.sandbox.launch import description

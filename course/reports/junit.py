@@ -6,9 +6,9 @@ The elements: https://github.com/testmoapp/junitxml
 from typing import Any
 from xml.etree import ElementTree
 
-from course.grading import credit
+from course.checks import credit
 from course.grading.report import Item, Report, Result
-from course.learner.feedback import clean
+from course.reports.feedback import clean
 
 _ELEMENTS = {"failed": "failure", "missing": "failure", "timeout": "error", "error": "error", "skipped": "skipped"}
 

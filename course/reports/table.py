@@ -9,16 +9,16 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from course.checks.printable import printable_path
 from course.files import Course, write_atomically
 from course.grading.find import notebooks
 from course.grading.report import Report, Result
-from course.learner.feedback import points_of
 from course.reports.csv import to_csv
+from course.reports.feedback import points_of
 from course.reports.gradebook import Entry, Rules, entries, with_assignments
 from course.reports.gradescope import to_gradescope
 from course.reports.html import write_html
 from course.reports.junit import to_junit
-from course.reports.printable import printable_path
 from course.sandbox.launch import description
 
 _WITH_TABLES = 10  # submissions; the tables of a class would scroll away

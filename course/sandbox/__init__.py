@@ -1,1 +1,1 @@
-"""The sandbox that a submission runs in: how it is started from outside, and what runs inside."""
+"""The sandbox that a submission runs in, as it is started from outside."""

@@ -24,9 +24,9 @@ from typing import IO
 
 import psutil
 
-from course.authoring.assemble import REFUSED
-from course.learner.surroundings import MATPLOTLIB, plain_environment
 from course.sandbox import cgroup, landlock, namespaces, reaper, seccomp
+from course.sandbox.environment import MATPLOTLIB, plain_environment
+from course.source.assemble import REFUSED
 
 PACKAGES = "/course"  # where the given packages are in the sandbox
 TEMPORARY = "/tmp"

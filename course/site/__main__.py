@@ -6,8 +6,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from course.authoring.notebook import tasks, write
 from course.files import CODE, Course
+from course.notebooks.notebook import tasks, write
 from course.site import api, exercises, frames, indexes, lessons, licences
 from course.site.address import address, served
 from course.site.links import UNLISTED, addressed, moved

@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from course.authoring.assemble import read
 from course.parsed import parsed
+from course.source.assemble import read
 
 NAMESPACES = (
     "minitorch",

@@ -13,8 +13,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from course.authoring.notebook import exercise_of, role
 from course.files import CODE, Course
+from course.notebooks.notebook import exercise_of, role
 from course.site.frames import read
 
 LARGEST = 2_000_000

@@ -8,10 +8,10 @@ from typing import Any
 
 import yaml
 
-from course.authoring.notebook import exercise_of, role, tasks
 from course.authoring.places import openers
 from course.chapters import key
 from course.files import CODE
+from course.notebooks.notebook import exercise_of, role, tasks
 from course.site.address import address
 from course.site.links import moved
 from course.site.markdown import code, contents, folded, page, table

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from course.authoring.notebook import v4
 from course.files import CODE
+from course.notebooks.notebook import v4
 
 STORE = CODE / "docs" / "site"
 MIME = "application/vnd.minitorch.frames+json"
@@ -116,9 +116,9 @@ def opaque(path: Path) -> bool:
 
 def record(path: Path, store: Path = STORE) -> None:
     """Run a lesson, and store what its sliders show in place of what was stored."""
-    from course.authoring.execute import execute
     from course.check import PRACTICE_SEED
     from course.files import Course
+    from course.notebooks.execute import execute
 
     notebook = read(path)
     notebook.cells.insert(0, v4.new_code_cell(_SETUP))

@@ -9,17 +9,17 @@ from typing import Any
 
 import yaml
 
-from course.authoring.lesson_text import spoken
-from course.authoring.minutes import in_fives
-from course.authoring.notebook import tasks
 from course.authoring.places import openers
 from course.chapters import key
 from course.files import CODE
+from course.notebooks.lesson_text import spoken
+from course.notebooks.notebook import tasks
 from course.site import exercises, frames
 from course.site.address import address
 from course.site.lessons import Question, heading_target, proof_target, text, title
 from course.site.markdown import code, contents, folded, page, table
 from course.site.shown import Pictures
+from course.source.minutes import in_fives
 
 Notebooks = dict[str, Any]
 """The notebooks of the chapters that are written, by name."""

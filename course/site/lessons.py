@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from course.authoring.lesson_text import OPENING
-from course.authoring.notebook import v4
 from course.authoring.places import COLAB
 from course.chapters import key
+from course.notebooks.lesson_text import OPENING
+from course.notebooks.notebook import v4
 from course.site.frames import MERMAID, read
 from course.site.links import moved, outside_code
 from course.site.shown import Pictures

@@ -14,8 +14,8 @@ from typing import Any
 import nbformat
 import pytest
 
-from course.authoring.notebook import exercise_of, role
 from course.nbval_plugin import missing_packages
+from course.notebooks.notebook import exercise_of, role
 from tests.course.in_browser import (
     ROOT,
     SCREENSHOTS,

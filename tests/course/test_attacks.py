@@ -12,13 +12,13 @@ from typing import Any
 import nbformat
 import pytest
 
-from course.authoring.notebook import checks, exercise_of, role
+from course.checks.bundle import MIME
 from course.files import CODE, Course
 from course.grading import packages
-from course.grading.bundle import MIME
 from course.grading.grade import grade
 from course.grading.packages import Kits
 from course.grading.report import Report, Result
+from course.notebooks.notebook import checks, exercise_of, role
 from course.sandbox import launch
 from course.sandbox.launch import Limits
 from tests.course.attacks import answers, delegation, harm, target, values
@@ -137,12 +137,12 @@ def keep_the_part(patch: pytest.MonkeyPatch) -> None:
 
 
 def count_no_calls(patch: pytest.MonkeyPatch) -> None:
-    edit(patch, "sandbox/inside.py", "called=witness.called", "called=None")
+    edit(patch, "grading/inside.py", "called=witness.called", "called=None")
 
 
 def keep_the_part_and_drop_the_guard(patch: pytest.MonkeyPatch) -> None:
     keep_the_part(patch)
-    edit(patch, "sandbox/inside.py", "guard.restore()\n", "pass\n")
+    edit(patch, "grading/inside.py", "guard.restore()\n", "pass\n")
 
 
 def keep_the_part_and_drop_the_guard_and_the_count(patch: pytest.MonkeyPatch) -> None:
@@ -161,7 +161,7 @@ def no_bubblewrap(patch: pytest.MonkeyPatch) -> None:
 def no_sandbox(patch: pytest.MonkeyPatch) -> None:
     no_bubblewrap(patch)
     patch.setattr(launch, "has_landlock", lambda: False)
-    edit(patch, "sandbox/inside.py", "and seccomp.available()", "and False")
+    edit(patch, "grading/inside.py", "and seccomp.available()", "and False")
 
 
 def no_salt(patch: pytest.MonkeyPatch) -> None:

@@ -6,11 +6,11 @@ from typing import Any
 import nbformat
 import pytest
 
-from course.authoring.notebook import exercise_of, role
+from course.checks import mistakes
 from course.files import Course
-from course.grading import mistakes
 from course.grading.grade import grade
 from course.grading.report import Report
+from course.notebooks.notebook import exercise_of, role
 
 SECRET = "the secret of the reference"
 ANSWERS = {

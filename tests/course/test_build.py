@@ -12,10 +12,10 @@ from click.testing import CliRunner
 
 from course.__main__ import main
 from course.authoring.build import build, differences
-from course.authoring.notebook import reference, scroll_long_outputs
-from course.authoring.source import SourceError, read_exercises
+from course.checks.bundle import MIME
 from course.files import Course, write_atomically
-from course.grading.bundle import MIME
+from course.notebooks.notebook import reference, scroll_long_outputs
+from course.source.exercises import SourceError, read_exercises
 
 CHAPTER = "01_fixture"
 NOTEBOOKS = [

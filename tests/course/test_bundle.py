@@ -8,8 +8,8 @@ from unittest.mock import MagicMock
 import numpy as np
 import pytest
 
-from course.grading.bundle import bundle, describe, difference, encode, known_mistakes
-from course.grading.mistakes import fingerprint
+from course.checks.bundle import bundle, describe, difference, encode, known_mistakes
+from course.checks.mistakes import fingerprint
 
 
 def compared(expected: Any, actual: Any, rtol: float = 1e-5, atol: float = 1e-6) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from course.authoring.assemble import load
 from course.grading.calls import Witness
+from course.source.assemble import load
 
 CELLS = {
     "function": "def f(x):\n    return 2 * x",

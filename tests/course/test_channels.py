@@ -12,9 +12,9 @@ from typing import Any
 import nbformat
 import pytest
 
-from course.authoring.notebook import exercise_of, role
 from course.files import Course
 from course.grading.grade import grade
+from course.notebooks.notebook import exercise_of, role
 from course.sandbox import launch
 from tests.course.attacks import channels, rights
 

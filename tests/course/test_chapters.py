@@ -8,13 +8,13 @@ import pytest
 from click.testing import CliRunner
 
 from course.__main__ import main
-from course.authoring import assemble, parts
 from course.authoring.build import build, differences
 from course.chapters import Key, key
 from course.files import Course
 from course.learner import practice
 from course.learner.names import chapter
 from course.learner.read import shown
+from course.source import assemble, parts
 
 CURVATURE = """
 

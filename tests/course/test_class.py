@@ -19,6 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 from course.__main__ import main
+from course.checks.printable import printable, printable_path
 from course.files import CODE, Course
 from course.grading import find
 from course.grading import run as run_module
@@ -27,7 +28,6 @@ from course.grading.grade import grade
 from course.grading.pool import Pool
 from course.grading.report import Report, Result
 from course.grading.submission import RejectedError, Submission
-from course.reports.printable import printable, printable_path
 
 posix = pytest.mark.skipif(os.name == "nt", reason="names of bytes, pipes and signals are POSIX's")
 
@@ -187,7 +187,7 @@ if os.fork() == 0:
 time.sleep(500)"""
 
 
-def sandboxed(grader: "subprocess.Popen[bytes]", word: str = "course.sandbox.inside") -> list[psutil.Process]:
+def sandboxed(grader: "subprocess.Popen[bytes]", word: str = "course.grading.inside") -> list[psutil.Process]:
     """The processes that a grader has started, as soon as one has this word on its command line."""
     while grader.poll() is None:
         started = psutil.Process(grader.pid).children(recursive=True)

@@ -13,14 +13,15 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from course.authoring import definitions, parts
+from course import variables
 from course.authoring.build import build, differences
-from course.authoring.source import SourceError, read_exercises
 from course.files import CODE, Course
 from course.grading.grade import grade, practise
 from course.grading.report import Item
 from course.learner import package, share, written
 from course.sandbox import launch
+from course.source import definitions, parts
+from course.source.exercises import SourceError, read_exercises
 
 CHAPTER = "06_core"
 RIGHT = """def strides(size):
@@ -49,7 +50,7 @@ def filled(course: Course, **solutions: str) -> Any:
 def run(course: Course, notebook: Any, folder: str) -> Any:
     """Run a notebook as JupyterLab does."""
     environment = {**os.environ, "PYTHONPATH": str(CODE)}
-    for name in ("MINITORCH_COURSE_SEED", package.VARIABLE):
+    for name in ("MINITORCH_COURSE_SEED", variables.MYTORCH):
         environment.pop(name, None)
     NotebookClient(notebook, allow_errors=True).execute(cwd=str(course.root / folder), env=environment)
     return notebook
@@ -69,7 +70,7 @@ def outputs(notebook: Any, exercise: str) -> str:
 
 def course_command(course: Course, *arguments: str) -> str:
     environment = {**os.environ, "PYTHONPATH": str(CODE)}
-    environment.pop(package.VARIABLE, None)
+    environment.pop(variables.MYTORCH, None)
     call = [sys.executable, "-m", "course", "--root", str(course.root), *arguments]
     done = subprocess.run(call, cwd=course.root, env=environment, capture_output=True, text=True, check=False)
     return f"{done.returncode}\n{done.stdout}{done.stderr}"

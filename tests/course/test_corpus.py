@@ -10,9 +10,9 @@ from course.__main__ import main
 from course.authoring.corpus import read_answers
 from course.authoring.equivalents import read_equivalents
 from course.authoring.mutate import mutants
-from course.authoring.source import SourceError, read_exercises
 from course.authoring.trials import unmade
 from course.files import CODE, Course
+from course.source.exercises import SourceError, read_exercises
 
 LAST = """# %% answer="core_strides" {says}
 def strides(size):

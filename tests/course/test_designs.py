@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from course import check
-from course.authoring.source import SourceError, read_exercises
+from course.source.exercises import SourceError, read_exercises
 from tests.course.test_source import CHECK, GOOD, MUTANT, source_of
 
 OPTIONS: dict[str, list[Any]] = {"cars": [1, 2, 3, 20, 23, 24], "size": ["small", "large"]}

@@ -4,9 +4,9 @@ import pytest
 
 from course.authoring.build import differences
 from course.authoring.exceptions import exceptions
-from course.authoring.source import SourceError
+from course.checks.bundle import encode
 from course.files import Course
-from course.grading.bundle import encode
+from course.source.exercises import SourceError
 
 
 def test_exceptions_are_found_in_lists_and_dicts_and_strings() -> None:

@@ -14,8 +14,6 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from course.authoring.notebook import OURS, checks, exercise_of, expected_bundle, role, tasks
-from course.authoring.parts import short
 from course.files import CODE, Course
 from course.grading.intake import outline_of
 from course.grading.merge import solutions_of
@@ -24,7 +22,9 @@ from course.grading.pool import Pool
 from course.grading.reference import Reference
 from course.grading.report import Item, Result
 from course.grading.run import Run
+from course.notebooks.notebook import OURS, checks, exercise_of, expected_bundle, role, tasks
 from course.sandbox.launch import Limits
+from course.source.parts import short
 from tests.turn import in_turn, this_turn
 
 HEADER = re.compile(r'^# %% \[markdown\] .*exercise="(\w+)"', re.MULTILINE)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from course.authoring.cells import plain, syntax_error
-from course.authoring.parts import PartError, swap, undefined, with_imports
+from course.source.cells import plain, syntax_error
+from course.source.parts import PartError, swap, undefined, with_imports
 
 FILE = '''from __future__ import annotations
 
@@ -157,9 +157,7 @@ def test_a_cell_of_many_lines_of_ipython_is_read_in_the_end() -> None:
 
 
 def test_python_needs_no_ipython() -> None:
-    code = (
-        "from course.authoring.cells import defined; defined('x % 2 != 1'); import sys; print('IPython' in sys.modules)"
-    )
+    code = "from course.source.cells import defined; defined('x % 2 != 1'); import sys; print('IPython' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"
 
 

@@ -11,12 +11,12 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from course.authoring import parts
-from course.authoring.assemble import read
-from course.authoring.notebook import exercise_of, role
 from course.files import CODE, Course
 from course.grading.grade import grade
 from course.grading.report import Report, Result
+from course.notebooks.notebook import exercise_of, role
+from course.source import parts
+from course.source.assemble import read
 from tests.course.attacks import target
 from tests.course.attacks.target import Attack, Target
 from tests.turn import in_turn, this_turn

@@ -121,7 +121,7 @@ def test_what_the_judge_can_reach(monkeypatch: pytest.MonkeyPatch, comparer: Com
     assert json.loads(heard.error) == [
         *["OSError"] * 3, "ConnectionRefusedError", "ProcessLookupError", "OSError", "CalledProcessError",
         "PermissionError",
-        ["grading", "reports", "sandbox"],
+        ["checks", "grading", "sandbox"],
         False, 65534, False, 3, 3,
     ]  # fmt: skip
 

@@ -13,10 +13,11 @@ import nbformat
 import pytest
 from click.testing import CliRunner, Result
 
+from course import variables
 from course.__main__ import main
-from course.authoring.assemble import read
 from course.files import UNFINISHED, Course, backup, write_atomically
 from course.learner import package, practice, progress, update
+from course.source.assemble import read
 from tests.course.killed import killed_at_each
 
 CHAPTER = "01_fixture"
@@ -51,7 +52,7 @@ def anew(tmp_path: Path) -> Callable[[Path], Callable[[], Path]]:
 @pytest.fixture
 def solved(own_core_course: Course, monkeypatch: pytest.MonkeyPatch) -> Course:
     """A course whose core exercises are solved."""
-    monkeypatch.delenv(package.VARIABLE, raising=False)
+    monkeypatch.delenv(variables.MYTORCH, raising=False)
     monkeypatch.setattr(sys, "path", list(sys.path))
     notebook = nbformat.read(own_core_course.solutions / "06_core.ipynb", as_version=4)
     answers = {cell.metadata.get("minitorch", {}).get("exercise"): cell.source for cell in notebook.cells

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from course import kinds
-from course.authoring import notebook
-from course.authoring.source import Exercise, SourceError, read_exercises
 from course.files import CODE
-from course.kinds import KINDS, Core, kind_of
+from course.notebooks import notebook
+from course.source import kinds
+from course.source.exercises import Exercise, SourceError, read_exercises
+from course.source.kinds import KINDS, Core, kind_of
 from tests.course.test_source import GOOD, HINT, source_of
 
 

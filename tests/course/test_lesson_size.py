@@ -8,8 +8,8 @@ from typing import Any
 import nbformat
 import pytest
 
-from course.authoring.minutes import lines, parted, words
 from course.files import CODE, Course
+from course.source.minutes import lines, parted, words
 
 COURSE = Course(CODE)
 LIMITS = {"words": 2400, "cells": 45, "lines of code": 200}

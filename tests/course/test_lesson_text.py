@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import nbformat
 
-from course.authoring.lesson_text import OPENING, fold_answers, link_proofs
+from course.notebooks.lesson_text import OPENING, fold_answers, link_proofs
 
 TEXT = """\
 Before.

@@ -7,8 +7,8 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
+from course import variables
 from course.files import CODE, Course
-from course.learner import package
 
 RIGHT = "def contiguous_strides(size):\n    return tuple(int(np.prod(size[d + 1:])) for d in range(len(size)))"
 
@@ -20,7 +20,7 @@ def test_it_does_what_the_check_cell_does(own_course: Course, submission: Callab
         for text in ("%check contiguous_strides", "%check predict_strides", "%check elsewhere", "%check", "2 + 2")
     ]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (CODE, own_course.root)))}
-    for name in ("MINITORCH_COURSE_SEED", package.VARIABLE):
+    for name in ("MINITORCH_COURSE_SEED", variables.MYTORCH):
         environment.pop(name, None)
     NotebookClient(notebook, allow_errors=True).execute(cwd=str(own_course.exercises), env=environment)
     cells = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell for cell in notebook.cells}

@@ -8,10 +8,10 @@ import sys
 import nbformat
 import pytest
 
-from course import lesson
-from course.authoring.notebook import exercise_of, role
+from course import lesson, variables
 from course.files import CODE, Course
 from course.learner import package, practice
+from course.notebooks.notebook import exercise_of, role
 
 TWO_MOONS = """
 import sys
@@ -57,7 +57,7 @@ def learner(tmp_path_factory: pytest.TempPathFactory) -> Course:
 
 
 def course_command(course: Course, *arguments: str) -> str:
-    environment = {name: value for name, value in os.environ.items() if name != package.VARIABLE}
+    environment = {name: value for name, value in os.environ.items() if name != variables.MYTORCH}
     command = [sys.executable, "-m", "course", "--root", str(course.root), *arguments]
     ended = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=course.root, check=False)
     assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-3000:]

@@ -9,9 +9,9 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from course.authoring import minutes
 from course.files import CODE, Course
 from course.learner import practice
+from course.source import minutes
 
 LESSONS = sorted(Course(CODE).notebooks.glob("[0-9]*.ipynb"))
 ANSWER = f"**Interview · Why?**\n\n<details><summary>Answer</summary>\n\n{'word ' * 60}\n\n</details>"

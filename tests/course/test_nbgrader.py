@@ -11,9 +11,10 @@ import nbformat
 import pytest
 
 from course import nbgrader as in_nbgrader
+from course import variables
 from course.check import PRACTICE_SEED
+from course.checks.bundle import bundle
 from course.files import Course
-from course.grading.bundle import bundle
 from course.grading.nbgrader_source import write_source
 from course.learner import package
 
@@ -123,9 +124,9 @@ def test_a_check_raises_unless_its_values_are_right(course: Course) -> None:
 
 
 def test_mytorch_is_the_references(core_course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(package.VARIABLE, raising=False)
+    monkeypatch.delenv(variables.MYTORCH, raising=False)
     monkeypatch.setattr(sys, "path", [*sys.path])
     in_nbgrader.prepare(core_course)
     assert (package.is_learners(), package.reference(core_course)) == (False, core_course.reference)
     assert (Path(sys.path[-1]) / "mytorch" / "__init__.py").exists()
-    del os.environ[package.VARIABLE]  # the notebook set it; monkeypatch would give it back in the end
+    del os.environ[variables.MYTORCH]  # the notebook set it; monkeypatch would give it back in the end

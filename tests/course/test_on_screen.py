@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from jupyter_client.manager import start_new_kernel
 
+from course import variables
 from course.files import CODE, Course
-from course.learner import package, practice, progress
+from course.learner import practice, progress
 
 RIGHT = "def contiguous_strides(size):\n    return tuple(int(np.prod(size[d + 1:])) for d in range(len(size)))"
 NAME = "contiguous_strides"
@@ -32,7 +33,7 @@ def kernel(tmp_path: Path) -> Iterator[Callable[[Course], Say]]:
             "PYTHONPATH": os.pathsep.join(map(str, (CODE, course.root))),
             "IPYTHONDIR": str(profile.parent),
         }
-        for name in ("MINITORCH_COURSE_SEED", package.VARIABLE):
+        for name in ("MINITORCH_COURSE_SEED", variables.MYTORCH):
             environment.pop(name, None)
         manager, client = start_new_kernel(cwd=str(course.exercises), env=environment)
         running.extend([client.stop_channels, manager.shutdown_kernel])

@@ -12,11 +12,11 @@ from types import CodeType
 import nbformat
 import pytest
 
-from course.authoring import parts
-from course.authoring.notebook import OURS, tasks
 from course.files import CODE, DATA, Course
 from course.grading import locate
 from course.grading.packages import SHARED, Kits, _left_out
+from course.notebooks.notebook import OURS, tasks
+from course.source import parts
 
 SOURCE = '''
 import functools

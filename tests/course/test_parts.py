@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from course.authoring import core_exercises, parts
-from course.authoring.assemble import as_of, assemble, load, read
-from course.authoring.cells import cut, solved
+from course.source import core_exercises, parts
+from course.source.assemble import as_of, assemble, load, read
+from course.source.cells import cut, solved
 
 FILES = read(Path(__file__).parent / "fixtures_core" / "chapters" / "mytorch")
 ROWS, DESCRIBE, MUL = (

@@ -129,7 +129,7 @@ COUNTED = """
 import contextlib, json, sys
 from course.__main__ import main
 from course.grading.packages import Kits
-from course.learner import feedback
+from course.reports import feedback
 from course.sandbox import launch
 
 done = []

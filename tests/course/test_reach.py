@@ -10,9 +10,9 @@ from typing import Any
 import nbformat
 import pytest
 
-from course.authoring.notebook import exercise_of, role
 from course.files import CODE, Course
 from course.grading.grade import grade
+from course.notebooks.notebook import exercise_of, role
 
 OUT = "is out of reach in this exercise: write it yourself"
 BELOW = f"{OUT}; import it below your answer if you only compare with it"

@@ -17,11 +17,11 @@ import yaml
 from click.testing import CliRunner
 
 from course.__main__ import main
-from course.authoring import parts, withheld
-from course.authoring.assemble import read
 from course.authoring.release import release
 from course.files import CODE, Course
-from course.learner import practice
+from course.learner import practice, withheld
+from course.source import parts
+from course.source.assemble import read
 
 
 def test_the_archive_holds_no_solution_and_is_the_same_each_time(own_course: Course, tmp_path: Path) -> None:

@@ -18,11 +18,11 @@ from click.testing import CliRunner
 from course import renamed
 from course.__main__ import main
 from course.authoring.build import build
-from course.authoring.rebuild import learners_text
 from course.files import CODE, Course
 from course.grading import grade as grading
 from course.grading.grade import grade
 from course.learner import package, practice
+from course.notebooks.rebuild import learners_text
 
 ROWS = "def rows(self):\n    return len(self.values)  # mine\n"
 DESCRIBE = 'def describe(self, name="tensor"):\n    return f"{name}\\n  rows: {self.rows}"\n'

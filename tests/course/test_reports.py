@@ -20,12 +20,12 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from course.__main__ import main
+from course.checks.bundle import bundle, difference, known_mistakes
+from course.checks.credit import Part, told
 from course.files import Course
-from course.grading.bundle import bundle, difference, known_mistakes
-from course.grading.credit import Part, told
 from course.grading.report import Item, Report, Result
-from course.learner.feedback import MAX_CHARACTERS, Difference, Task, clean, feedback, tasks_of
 from course.reports.csv import COLUMNS, harmless, to_csv
+from course.reports.feedback import MAX_CHARACTERS, Difference, Task, clean, feedback, tasks_of
 from course.reports.gradebook import Entry, Rules, entries, with_assignments
 from course.reports.gradescope import NotGradedError, to_gradescope
 from course.reports.html import page_names, write_html

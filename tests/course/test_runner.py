@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from course.checks.bundle import Bundle
 from course.grading import compare, runner
-from course.grading.bundle import Bundle
 from course.grading.compare import Heard
 from course.grading.judge import Hear
 from course.grading.runner import Started, Task

@@ -16,8 +16,8 @@ import pytest
 from PIL import Image
 
 from course.authoring import places
-from course.authoring.notebook import tasks, v4
 from course.files import CODE, Course
+from course.notebooks.notebook import tasks, v4
 from course.site import address as repository
 from course.site import api, check, exercises, frames, indexes, lessons, links, shown
 from tests.conftest import BROWSERS, site

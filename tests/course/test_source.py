@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from course.authoring.cells import cut, defined, free, replacement_name, solved
-from course.authoring.source import SourceError, read_exercises
+from course.source.cells import cut, defined, free, replacement_name, solved
+from course.source.exercises import SourceError, read_exercises
 
 GOOD = """# %% setup=true
 import math

@@ -10,8 +10,8 @@ import nbformat
 import pytest
 import yaml
 
-from course.authoring.notebook import tasks
 from course.files import CODE, Course
+from course.notebooks.notebook import tasks
 
 COURSE = Course(CODE)
 # The topics of the course by chapter. A chapter must account for its own as soon as it is there.

@@ -19,11 +19,10 @@ from nbclient import NotebookClient
 
 from course import setup
 from course.__main__ import main
-from course.authoring import rebuild
-from course.authoring.notebook import v4
 from course.authoring.release import release
 from course.files import CODE, Course
-from course.learner.surroundings import KERNELSPEC
+from course.notebooks import rebuild
+from course.notebooks.notebook import KERNELSPEC, v4
 from tests.course.in_browser import wait_for
 
 CHAPTER = "01_fixture"

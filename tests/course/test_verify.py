@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from course.authoring import cells, notebook, planting
-from course.authoring.source import Exercise, SourceError, read_exercises
 from course.files import CODE, Course
 from course.grading.report import Item
 from course.grading.trial import Trial, tried
+from course.notebooks import notebook
 from course.sandbox.launch import Limits
+from course.source import cells, planting
+from course.source.exercises import Exercise, SourceError, read_exercises
 from course.variants import Served, here, verify
 
 RIGHT = {

@@ -10,10 +10,10 @@ import nbformat
 import pytest
 from rich.console import Console
 
-from course import widget
+from course import variables, widget
 from course.files import CODE, Course
 from course.grading.report import Item, Report, Result
-from course.learner import package, practice
+from course.learner import practice
 from course.learner.progress import table, table_of
 from course.reports.table import print_report
 
@@ -24,7 +24,7 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 def mine(own_course: Course, monkeypatch: pytest.MonkeyPatch) -> Iterator[Course]:
     """A course of which two exercises are done."""
     monkeypatch.setenv("MINITORCH_COURSE_ROOT", str(own_course.root))
-    monkeypatch.delenv(package.VARIABLE, raising=False)
+    monkeypatch.delenv(variables.MYTORCH, raising=False)
     own_course.mine.mkdir(exist_ok=True)
     for name in ("predict_strides", "contiguous_strides"):
         practice.solution_path(own_course, name).write_text("x = 1\n")
@@ -79,7 +79,7 @@ def test_the_map_shows_what_is_the_learners(own_core_course: Course, monkeypatch
     import ipywidgets
 
     monkeypatch.setenv("MINITORCH_COURSE_ROOT", str(own_core_course.root))
-    monkeypatch.delenv(package.VARIABLE, raising=False)
+    monkeypatch.delenv(variables.MYTORCH, raising=False)
     shown = widget._Bars(own_core_course, ipywidgets)
     said = [shown.map.value]
     exercise = next(each for each in practice.exercises(own_core_course) if each.kind.parts)
@@ -97,7 +97,7 @@ def test_the_map_shows_what_is_the_learners(own_core_course: Course, monkeypatch
 
 
 def test_a_build_counts_nothing(mine: Course, shown: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(package.VARIABLE, str(mine.reference))
+    monkeypatch.setenv(variables.MYTORCH, str(mine.reference))
     widget.progress()
     assert shown == [{"text/plain": "Run this cell to see your progress."}]
 
@@ -109,7 +109,7 @@ def test_chapters_that_are_not_begun_are_folded(monkeypatch: pytest.MonkeyPatch)
     every = practice.exercises(course)
     chapters = list(dict.fromkeys(each.chapter for each in every))
     done = {each.name for each in every if each.chapter in chapters[:1]}
-    monkeypatch.delenv(package.VARIABLE, raising=False)
+    monkeypatch.delenv(variables.MYTORCH, raising=False)
     monkeypatch.setattr(practice, "is_kept", lambda _, exercise: exercise.name in done)
     folded = f"{len(chapters) - 2} chapters not begun"
     first, *others, last, _ = widget.as_text(course).splitlines()

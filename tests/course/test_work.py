@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from course import check, work
-from course.authoring.notebook import exercise_of, role, tasks
-from course.authoring.source import SourceError, read_cells, read_exercises
 from course.files import CODE, Course
 from course.grading.grade import grade
+from course.notebooks.notebook import exercise_of, role, tasks
+from course.source.exercises import SourceError, read_cells, read_exercises
 from course.variants import Served, here, keyed
 from tests.course.test_source import CHECK, GOOD, MUTANT, source_of
 

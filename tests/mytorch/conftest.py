@@ -10,10 +10,10 @@ from types import ModuleType
 
 import pytest
 
-from course.authoring.assemble import load, read
-from course.authoring.core_exercises import absent
-from course.authoring.parts import file_of
-from course.learner.package import VARIABLE
+from course import variables
+from course.source.assemble import load, read
+from course.source.core_exercises import absent
+from course.source.parts import file_of
 from minitorch.cuda import simulate
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +26,7 @@ REFERENCE = SOURCE if SOURCE.is_dir() else ROOT / "solutions" / "mytorch"
 @pytest.fixture(scope="module")
 def mytorch(request: pytest.FixtureRequest) -> ModuleType:
     """The package mytorch, imported anew for each file of tests."""
-    files = read(Path(os.environ.get(VARIABLE, REFERENCE)))
+    files = read(Path(os.environ.get(variables.MYTORCH, REFERENCE)))
     if part := getattr(request, "param", ""):
         files[file_of(files, part)] = absent(files, part)
     return load(files)

@@ -7,8 +7,8 @@ from pathlib import Path, PurePath
 
 import pytest
 
-from course.authoring import parts
-from course.authoring.assemble import as_of, assemble, load, read
+from course.source import parts
+from course.source.assemble import as_of, assemble, load, read
 from tests.turn import this_turn
 
 ROOT = Path(__file__).parents[2]

@@ -4,8 +4,8 @@ import ast
 import os
 import re
 
-from course.authoring import parts
 from course.files import CODE
+from course.source import parts
 from tests.course.attacks.target import Target, a_part, anything, attack, targets, variants
 
 HIDDEN = "the sandbox mounts no repository, home or class"
@@ -109,11 +109,11 @@ def with_parts(target: Target, source: str) -> str:
     helper = f"""
 import ast, gc, glob, json, os, socket, sys
 from course.learner import package as course_package
-from course.authoring import parts as course_parts
+from course.source import parts as course_parts
 def loot(file):
     return {source}
 def taken(part):
-    from course.authoring import parts
+    from course.source import parts
     module = part.partition(":")[0]
     inner = module.partition(".")[2].replace(".", "/")
     file = next(name for name in (inner + ".py", inner + "/__init__.py") if name in course_package.given)

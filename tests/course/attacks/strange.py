@@ -11,15 +11,15 @@ from typing import Any
 
 import nbformat
 
-from course.authoring import parts
-from course.authoring.notebook import exercise_of, role, tasks
 from course.files import Course
+from course.notebooks.notebook import exercise_of, role, tasks
 from course.sandbox.launch import Limits
+from course.source import parts
 
 LIMITS = Limits(cell_seconds=5, wall_seconds=30)
 HONEST = ("ann", "ben", "carla", "dev", "eva", "farid", "gül")
 LEAVES = """import ctypes as ct, json, sys
-from course.authoring import parts as P
+from course.source import parts as P
 from course.learner import package
 def mem():
     c = ct.CDLL(None); c.shmat.restype = ct.c_void_p

@@ -9,9 +9,9 @@ from typing import Any
 
 import nbformat
 
-from course.authoring import parts
-from course.authoring.notebook import OURS, checks, exercise_of, role, tasks
 from course.files import CODE, Course
+from course.notebooks.notebook import OURS, checks, exercise_of, role, tasks
+from course.source import parts
 
 
 @dataclass(frozen=True)

@@ -241,7 +241,7 @@ def tries_every_answer(target: Target) -> str:
     """Compare 60,000 guesses with the digest in the learner's notebook."""
     ((name, digest),) = target.digests["values"].items()
     return f"""
-from course.grading import bundle
+from course.checks import bundle
 from course import check
 for prediction in [*range(1000, 60_000), *range(1000)]:
     made = bundle.bundle({{{name!r}: prediction}}, 0, 0, True, str(check.PRACTICE_SEED))

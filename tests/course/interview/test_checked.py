@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from course.checks.bundle import bundle
 from course.files import CODE, Course
-from course.grading.bundle import bundle
 from course.grading.pool import Pool
 from course.interview import bank as banks
 from course.interview import faults, history, judged, nearness, tasks, terminal, verdicts

@@ -8,10 +8,10 @@ from typing import Any
 from nbformat import NotebookNode, ValidationError
 
 from course import renamed
-from course.authoring.cells import has_code, text_id
-from course.authoring.notebook import OURS, exercise_of, role, v4, write
-from course.authoring.parts import with_new_stubs
 from course.files import Course, backup
+from course.notebooks.notebook import OURS, exercise_of, role, v4, write
+from course.source.cells import has_code, text_id
+from course.source.parts import with_new_stubs
 
 _STUB = "raise NotImplementedError()"  # the last line of a stub, of whatever build
 

@@ -12,10 +12,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from course.authoring import cells
+from course.source import cells
 
 if TYPE_CHECKING:
-    from course.authoring.source import Exercise
+    from course.source.exercises import Exercise
 
 IMPORTS = "import minitorch as torch\nfrom minitorch.nn import functional as F\n"
 """What programs may use beside `np`."""
@@ -58,7 +58,7 @@ def complete(exercise: Exercise) -> str:
     Raises:
         ValueError: the solution cell doesn't end with `tests`, or an edit has no line of its own.
     """
-    from course.authoring.source import Mutant
+    from course.source.exercises import Mutant
 
     assert exercise.solution is not None
     answer = cells.solved(exercise.solution.text)

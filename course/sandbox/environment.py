@@ -1,10 +1,9 @@
-"""What a process that runs cells finds: this interpreter, one thread, no user settings, and a fixed hash seed."""
+"""The environment of a process that runs cells: one thread, no user settings, and a fixed hash seed."""
 
 import os
 import sys
 from pathlib import Path
 
-KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 _KEPT = (
     "PATH",
     "OPENBLAS_CORETYPE",

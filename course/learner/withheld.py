@@ -9,12 +9,12 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from course.authoring import parts
-from course.authoring.assemble import Files, as_of, assemble, load
-from course.authoring.core_exercises import absent
 from course.files import Course
 from course.learner import practice
 from course.parsed import parsed
+from course.source import parts
+from course.source.assemble import Files, as_of, assemble, load
+from course.source.core_exercises import absent
 
 FILE = "withheld.json"
 _YOURS = "is yours to write: exercise"

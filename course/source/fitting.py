@@ -6,10 +6,10 @@ import importlib
 import itertools
 from collections.abc import Mapping
 
-from course.authoring.cells import defined, used_at_definition
-from course.authoring.renaming import rename
-from course.authoring.statements import Definition, last_line, named, used_by
 from course.parsed import parsed
+from course.source.cells import defined, used_at_definition
+from course.source.renaming import rename
+from course.source.statements import Definition, last_line, named, used_by
 
 
 class PartError(LookupError):

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from course.authoring import parts as _parts
+from course.source import parts as _parts
 
 if TYPE_CHECKING:
-    from course.kinds import Share
+    from course.source.kinds import Share
 
 UNTRIED = ("missing", "skipped", "error")
 """What a part that needs no run may be."""

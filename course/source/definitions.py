@@ -4,9 +4,9 @@ import ast
 import json
 from collections.abc import Mapping
 
-from course.authoring import parts
 from course.files import Course
 from course.parsed import parsed
+from course.source import parts
 
 SEEN = "tests/mytorch/seen.json"
 """By definition, the tests that fail without it: `pytest -p course.authoring.stubs --find tests/mytorch` makes it."""

@@ -7,10 +7,9 @@ from typing import Any
 from ipykernel.kernelspec import get_kernel_dict
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 
-from course.check import SEED_VARIABLE
+from course import variables
 from course.files import CODE
-from course.learner.package import VARIABLE
-from course.learner.surroundings import MATPLOTLIB, plain_environment
+from course.sandbox.environment import MATPLOTLIB, plain_environment
 
 
 class KernelSpecs(KernelSpecManager):
@@ -43,6 +42,6 @@ def environment(folder: Path, seed: int, path: Path, package: Path) -> dict[str,
     return plain_environment(str(folder)) | {
         "MPLCONFIGDIR": str(MATPLOTLIB),  # not the user's settings, but kept: its list of fonts takes seconds to make
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(map(str, (CODE, path, package.parent)))),
-        SEED_VARIABLE: str(seed),
-        VARIABLE: str(package),
+        variables.SEED: str(seed),
+        variables.MYTORCH: str(package),
     }

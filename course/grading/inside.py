@@ -36,15 +36,15 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
-from course import check
-from course.authoring import assemble
+from course import check, variables
+from course.checks.printable import ANSI, MAX_MESSAGE
 from course.grading.calls import Witness
+from course.grading.guard import Guard
 from course.grading.reach import Reach, Record
 from course.learner import package, ran
-from course.learner.guard import Guard
 from course.learner.scope import Names
-from course.reports.printable import ANSI, MAX_MESSAGE
 from course.sandbox import confine, namespaces, seccomp
+from course.source import assemble
 from course.variants import Served
 
 Send = Callable[..., None]
@@ -130,7 +130,7 @@ def _exercise(
     """Run the learner's cell and then the check, on names that the learner's code did not reach."""
     confine.die_with_parent()
     confine.hide(False)
-    os.environ[check.SEED_VARIABLE] = str(job["seed"])
+    os.environ[variables.SEED] = str(job["seed"])
     _offer(job["package"])
     guard = Guard(guard.names)
     flags, compiled = shell.compile.flags, compile

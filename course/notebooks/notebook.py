@@ -10,19 +10,19 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from course.authoring.assemble import Files
-from course.authoring.cells import cut, solved, text_id
-from course.authoring.core_exercises import quoted
-from course.authoring.lesson_text import fold_answers, link_proofs
-from course.authoring.minutes import in_fives
-from course.authoring.parts import PartError
-from course.authoring.source import Cell, Exercise, Source, SourceError, is_core_setup
+from course.checks.bundle import MIME, Bundle
+from course.checks.mistakes import Mistake
 from course.files import damaged
-from course.grading.bundle import MIME, Bundle
-from course.grading.mistakes import Mistake
-from course.learner.surroundings import KERNELSPEC
+from course.notebooks.lesson_text import fold_answers, link_proofs
+from course.source.assemble import Files
+from course.source.cells import cut, solved, text_id
+from course.source.core_exercises import quoted
+from course.source.exercises import Cell, Exercise, Source, SourceError, is_core_setup
+from course.source.minutes import in_fives
+from course.source.parts import PartError
 
 v4: Any = nbformat.v4
+KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 OURS = "minitorch"  # the key of our metadata, of the notebook and of cells
 HIDDEN = {"jupyter": {"source_hidden": True}}  # JupyterLab folds the cell
 _MOST_LINES = 20  # that a check takes of the page, and its output

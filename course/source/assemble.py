@@ -19,8 +19,8 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from course.authoring import parts
 from course.chapters import PATTERN, Key, key
+from course.source import parts
 
 REFUSED = ("minitorch", "torch")
 ARRAYS = ("minitorch.arrays.cupy", "minitorch.arrays.simulated_gpus")

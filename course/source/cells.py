@@ -116,7 +116,7 @@ def plain(text: str) -> str:
     try:
         parsed(text)
     except SyntaxError:
-        from course.authoring.ipython import as_python  # a cell of Python needs no IPython
+        from course.source.ipython import as_python  # a cell of Python needs no IPython
 
         return as_python(text)
     except (ValueError, RecursionError, MemoryError):  # the learner's cells may hold anything

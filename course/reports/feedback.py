@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from course.checks import credit, mistakes
+from course.checks.credit import Part
+from course.checks.printable import ANSI, printable
 from course.files import Course, damaged
-from course.grading import credit, mistakes
-from course.grading.credit import Part
 from course.grading.report import Item
-from course.reports.printable import ANSI, printable
 
 MAX_CHARACTERS = 2000
 """How much of a message is shown."""

@@ -11,17 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from course.authoring import core_exercises, planting
-from course.authoring.assemble import REFUSED, Files
-from course.authoring.cells import defined, free, imported, replacement_name
-from course.authoring.parts import defines, short
-from course.authoring.statements import Definition
 from course.chapters import Key
 from course.designs import NEAR_ENOUGH
 from course.parsed import parsed
+from course.source import core_exercises, planting
+from course.source.assemble import REFUSED, Files
+from course.source.cells import defined, free, imported, replacement_name
+from course.source.parts import defines, short
+from course.source.statements import Definition
 
 if TYPE_CHECKING:
-    from course.authoring.source import Cell, Exercise, Mutant
+    from course.source.exercises import Cell, Exercise, Mutant
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ class Verify(Kind):
 class Debug(Verify):
     """Fix a program that has several faults, and leave tests that would find each of them, and others.
 
-    The author writes the program without faults, and each fault as edits (`course.authoring.planting`). Those that are
+    The author writes the program without faults, and each fault as edits (`course.source.planting`). Those that are
     `shown` are in the program that the learner gets.
     """
 

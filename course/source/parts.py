@@ -14,20 +14,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from course.authoring import fitting
-from course.authoring.cells import defined, plain
-from course.authoring.fitting import PartError as PartError  # whoever uses parts knows it from here
-from course.authoring.statements import (
-    CALLS,
-    Definition,
-    decorations,
-    first_line,
-    last_line,
-    lookups,
-    named,
-    used_by,
-)
 from course.parsed import parsed
+from course.source import fitting
+from course.source.cells import defined, plain
+from course.source.fitting import PartError as PartError  # whoever uses parts knows it from here
+from course.source.statements import CALLS, Definition, decorations, first_line, last_line, lookups, named, used_by
 
 ANSWERS = ("no_grad", "enable_grad", "set_grad_enabled")
 """Decorators that change what a function does: they are part of the answer. The others say what the function is."""

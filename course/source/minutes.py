@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from nbformat import NotebookNode
 
-from course.authoring.cells import text_id
+from course.source.cells import text_id
 
 WORDS = 85.0
 """Of a text that are read in a minute, with the thought that they need."""

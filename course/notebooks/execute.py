@@ -13,11 +13,11 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-from course.authoring.notebook import bundles_of, checks, role, tasks, v4
-from course.check import REVEAL_VARIABLE
-from course.grading import bundle
-from course.grading.mistakes import Mistake
-from course.learner.kernel import environment, manager_options
+from course import variables
+from course.checks import bundle
+from course.checks.mistakes import Mistake
+from course.notebooks.kernel import environment, manager_options
+from course.notebooks.notebook import bundles_of, checks, role, tasks, v4
 
 _CELL_SECONDS = 600
 
@@ -62,8 +62,8 @@ async def execute(
             store_widget_state=False,
             coalesce_streams=True,
         )
-        variables = environment(folder, seed, path, package) | ({REVEAL_VARIABLE: "1"} if reveal else {})
-        await client.async_execute(cwd=str(working_folder), env=variables, cleanup_kc=True)
+        environ = environment(folder, seed, path, package) | ({variables.REVEAL: "1"} if reveal else {})
+        await client.async_execute(cwd=str(working_folder), env=environ, cleanup_kc=True)
     notebook.metadata["language_info"] = {"name": "python"}
     for index, cell in enumerate(notebook.cells):
         for output in cell.get("outputs", []):

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from course.authoring.assemble import REFUSED, as_of, read
-from course.authoring.cells import DECORATORS, SOLUTION, STUB, cut, defined, free, imported, plain
-from course.authoring.minutes import of_exercise
-from course.authoring.parts import PartError, short
 from course.chapters import Key, key
-from course.kinds import KINDS, Kind, Share
 from course.parsed import parsed
+from course.source.assemble import REFUSED, as_of, read
+from course.source.cells import DECORATORS, SOLUTION, STUB, cut, defined, free, imported, plain
+from course.source.kinds import KINDS, Kind, Share
+from course.source.minutes import of_exercise
+from course.source.parts import PartError, short
 
 _NBVAL_MARKER = re.compile(r"^\s*#+\s*(NBVAL_\w+|PYTEST_VALIDATE_IGNORE_OUTPUT)\s*$", re.MULTILINE)
 _OUR_KEYS = ("setup", "exercise", "docstrings", "solution", "check", "hint", "mutant", "variant", "machine")

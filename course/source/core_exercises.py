@@ -7,11 +7,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-from course.authoring import parts
-from course.authoring.cells import cut, defined, used_at_definition
-from course.authoring.statements import Definition
 from course.chapters import Key
 from course.parsed import parsed
+from course.source import parts
+from course.source.cells import cut, defined, used_at_definition
+from course.source.statements import Definition
 
 CUT = "# YOUR CODE HERE"
 _RAISE = "raise NotImplementedError()"

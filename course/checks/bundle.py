@@ -2,7 +2,7 @@
 
 A bundle is `{"version": 1, "rtol": …, "atol": …, "values": {name: encoded}}`. When the answers of the course run
 and in a grade, "plain" holds secret values beside their digest, and what is expected may hold "mistakes"
-(`grading/mistakes.py`) and "each" (see `share`). An encoded value is a dict with a `kind`:
+(`course.checks.mistakes`) and "each" (see `share`). An encoded value is a dict with a `kind`:
 
 =========  ==========================================================
 tensor     shape, dtype, device, data (flat, row-major)
@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from course.grading import mistakes
+from course.checks import mistakes
 
 MIME = "application/vnd.minitorch.check+json"
 MAX_ELEMENTS = 20_000
