@@ -22,12 +22,12 @@ from course.files import Course
 from course.intact import intact as intact
 from course.learner import package, practice, ran, scope, verdict
 from course.learner.install import install as install
-from course.learner.ran import Run
+from course.learner.ran import CellRun
 from course.source import assemble
 from course.source.cells import plain
 from course.source.kinds import Core
 from course.source.parts import misplaced
-from course.variants import Candidate, Served, here
+from course.variants import Candidate, ServedVariants, here
 from course.variants import verify as _verify
 
 PRACTICE_SEED = 20260101
@@ -41,14 +41,14 @@ only: Sequence[str] = ()
 """Which parts of a check are the learner's, while they are tried one by one; all of them, if empty."""
 _NOT_ANSWERED = "Not answered yet"
 _WRITE = f"{_NOT_ANSWERED}: write your answer into the cell above, run that cell, then this one."
-served: Served | None = None
+served: ServedVariants | None = None
 """The variants of an exercise, or its machine, in a grade."""
 reveal = variables.REVEAL in os.environ
 """Whether secret values are shown beside their digest: for the course's own answers, in a build and a grade. An
 answer that is graded shows its own, too, so that the grade can say how many are right."""
-runs: list[Run] = []
+runs: list[CellRun] = []
 """What ran in this kernel, in order; in a grade, the answer alone."""
-_answer: Run | None = None  # of the check that runs: the attempt that it is about
+_answer: CellRun | None = None  # of the check that runs: the attempt that it is about
 _trouble = ""  # of the check that runs: why it has no answer to check
 
 
@@ -186,7 +186,7 @@ def _before(info: Any) -> None:
     if _is_practice() and (checked := practice.exercise_of_check(info.raw_cell)):
         _answer = ran.attempt(checked, runs, practice.reset_at(course, checked.name))
         _trouble = _why_unanswered(checked)
-    runs.append(Run(info.raw_cell, info.cell_id or ""))
+    runs.append(CellRun(info.raw_cell, info.cell_id or ""))
     written = practice.written_in(course, info.raw_cell, [run.text for run in runs])
     _shell().user_ns["__builtins__"] = (
         scope.Names(written.kind.parts, lambda: assemble.as_of(assemble.read(package.reference(course)), written.key))
@@ -309,7 +309,7 @@ def _display(data: dict[str, Any]) -> None:
 
 
 if "ipykernel" in sys.modules and _shell() is not None:
-    runs += [Run(text) for text in _shell().history_manager.input_hist_raw[1:]]  # nbval leaves none
+    runs += [CellRun(text) for text in _shell().history_manager.input_hist_raw[1:]]  # nbval leaves none
     magic.load(_shell())
     _shell().events.register("pre_run_cell", _before)
     _shell().events.register("post_run_cell", _after)

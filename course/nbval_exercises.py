@@ -34,7 +34,7 @@ def practice_of(config: pytest.Config, course: Course) -> Practice:
     return practices[course]
 
 
-class Submission(pytest.File):
+class SubmissionFile(pytest.File):
     """A notebook in which a learner answers: of it the answers count, and nothing else."""
 
     def __init__(self, *, practice: Practice, **keywords: Any) -> None:
@@ -49,7 +49,7 @@ class Submission(pytest.File):
             return
         for name, points in self.practice.points(answers.chapter).items():
             title = f"{name} ({points} point{'s' * (points > 1)})"
-            yield Exercise.from_parent(self, name=title, exercise=name, result=result, answers=answers)
+            yield ExerciseItem.from_parent(self, name=title, exercise=name, result=result, answers=answers)
 
     def teardown(self) -> None:
         """What passed counts as it does in JupyterLab; but a CI service would throw it away."""
@@ -75,10 +75,10 @@ class Rejected(Judged):
         pytest.fail(self.reason, pytrace=False)
 
 
-class Exercise(Judged):
+class ExerciseItem(Judged):
     """An exercise of a notebook."""
 
-    parent: Submission
+    parent: SubmissionFile
 
     def __init__(self, *, exercise: str, result: Result, answers: Answers, **keywords: Any) -> None:
         super().__init__(**keywords)

@@ -25,7 +25,7 @@ from course.checks import bundle
 from course.files import CODE, Course
 from course.grading.find import content
 from course.image import without_pixels
-from course.nbval_exercises import Submission, practice_of
+from course.nbval_exercises import SubmissionFile, practice_of
 from course.notebooks.notebook import OURS
 
 
@@ -137,7 +137,7 @@ def _ours(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     if folder in (course.notebooks, course.solutions):
         return CourseNotebook.from_parent(parent, path=path)  # type: ignore[no-any-return]
     if course.exercises in (folder, *folder.parents) or _is_marked(path):
-        return Submission.from_parent(parent, path=path, practice=practice_of(parent.config, course))
+        return SubmissionFile.from_parent(parent, path=path, practice=practice_of(parent.config, course))
     return None
 
 

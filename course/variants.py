@@ -79,7 +79,7 @@ def _copy_back(mine: Any, theirs: Any) -> None:
                     mine[name] = value
 
 
-class Served:
+class ServedVariants:
     """Variants in a process of their own, which ends with this one; in this one where processes cannot be forked."""
 
     def __init__(self, read: Callable[[], Sequence[str]]) -> None:
@@ -126,7 +126,7 @@ def verify(
     shown: Sequence[str],
     rng: np.random.Generator,
     own: Sequence[Callable[..., Any]] = (),
-    served: Served | None = None,
+    served: ServedVariants | None = None,
 ) -> dict[str, str]:
     """Which variants some tests accept: those for which they raise nothing, and return nothing or something true.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from course.source import core_exercises
 from course.source.assemble import as_of, read
 from course.source.cells import defined
-from course.source.exercises import Cell, Exercise, Source, core_names, read_cells
+from course.source.exercises import Cell, ExerciseSource, Source, core_names, read_cells
 from course.source.parts import PartError, held, short
 
 FILE = "answers.py"
@@ -57,7 +57,7 @@ def read_answers(path: Path, source: Source, reference: Path) -> list[Answer]:
     return answers
 
 
-def _answer(cell: Cell, exercises: dict[str, Exercise]) -> Answer:
+def _answer(cell: Cell, exercises: dict[str, ExerciseSource]) -> Answer:
     about = cell.metadata
     cell.expect(cell.cell_type == "code" and "answer" in about, 'a cell is text, or code that opens with answer="NAME"')
     cell.expect(not set(about) - _KEYS, f"unknown cell metadata: {', '.join(sorted(set(about) - _KEYS))}")
@@ -77,7 +77,7 @@ def _answer(cell: Cell, exercises: dict[str, Exercise]) -> Answer:
     return Answer(name, "right" in about, says, text, spoils, "open" in about, cell.path, cell.line)
 
 
-def _completed(answer: Answer, cell: Cell, exercise: Exercise, source: Source, reference: Path) -> Answer:
+def _completed(answer: Answer, cell: Cell, exercise: ExerciseSource, source: Source, reference: Path) -> Answer:
     """The answer with the reference's text of the parts that it leaves out."""
     parts = list(exercise.kind.parts)
     if not parts:

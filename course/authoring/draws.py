@@ -74,7 +74,7 @@ Said = bundle.Bundle | str
 """The values that a check shows, or why it shows none."""
 
 
-class Fault(NamedTuple):
+class WeakDraw(NamedTuple):
     """What is wrong with the inputs that an exercise's check draws from a seed."""
 
     exercise: str
@@ -90,7 +90,7 @@ def exercises(path: Path) -> list[str]:
 
 def faults(
     course: Course, path: Path, chosen: Iterable[str], seeds: Sequence[int], twins: bool = False
-) -> Iterator[Fault]:
+) -> Iterator[WeakDraw]:
     """Run the reference and the known mistakes of the chosen exercises of a source, on each of these seeds.
 
     The reference has to show values, and the same ones with only some of its parts and on a machine that rounds
@@ -110,9 +110,9 @@ def faults(
             for place, seed in enumerate(seeds):
                 of_seed = {what: each[place] for what, each in said.items()}
                 for what, details in _compared(of_seed, list(right), list(wrong)):
-                    yield Fault(name, what, seed, details)
+                    yield WeakDraw(name, what, seed, details)
             for names in _twins(said.values()) if twins else ():
-                yield Fault(name, f"{names} are equal in every run", seeds[0], "")
+                yield WeakDraw(name, f"{names} are equal in every run", seeds[0], "")
 
 
 def _read(path: Path) -> NotebookNode:
@@ -215,7 +215,7 @@ def main(chapters: tuple[str, ...], count: int, seed: int | None, only: tuple[st
         if wanted and key(path.parent.name) not in wanted:
             continue
         chosen = [name for name in exercises(path) if not only or name in only]
-        found: dict[tuple[str, str], list[Fault]] = defaultdict(list)
+        found: dict[tuple[str, str], list[WeakDraw]] = defaultdict(list)
         for fault in faults(course, path, chosen, seeds, twins):
             found[fault.exercise, fault.what].append(fault)
         click.echo(f"{path.parent.name}: {len(chosen)} exercises, {len(seeds)} seeds, {len(found)} faults")

@@ -26,7 +26,7 @@ Source: https://numpy.org/doc/stable/reference/simd/build-options.html
 FOLDERS = ("notebooks", "solutions")
 
 
-class Run(NamedTuple):
+class Configuration(NamedTuple):
     """One of the six, or one with the processor's own kernels: ""."""
 
     kernels: str
@@ -50,15 +50,15 @@ class Run(NamedTuple):
         return f"{self.kernels or 'its own kernels'} with {self.threads} thread{'s' * (self.threads > 1)}"
 
 
-RUNS = [Run(kernels, threads) for threads in (1, 2) for kernels in KERNELS]
+RUNS = [Configuration(kernels, threads) for threads in (1, 2) for kernels in KERNELS]
 
 
-def in_turn(number: int) -> tuple[Run, list[str]]:
+def in_turn(number: int) -> tuple[Configuration, list[str]]:
     """Each run that this processor can do, or one as it is, as `number` grows, and half of the notebooks.
 
     The lesson of a chapter and its solutions are in different halves. Each run has had both after two rounds.
     """
-    possible = [run for run in RUNS if not run.lacking] or [Run("", 1)]
+    possible = [run for run in RUNS if not run.lacking] or [Configuration("", 1)]
     rounds, place = divmod(number, len(possible))
     lessons, solutions = ([str(path) for path in sorted(Path(folder).glob("*.ipynb"))] for folder in FOLDERS)
     return possible[place], [*lessons[rounds % 2 :: 2], *solutions[1 - rounds % 2 :: 2]]

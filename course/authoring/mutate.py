@@ -43,7 +43,7 @@ _COMPUTED: dict[type[ast.operator], ast.operator] = {
 
 
 @dataclass(frozen=True)
-class Mutant:
+class Mutation:
     """An answer with one change; `was` and `becomes` are the lines that differ."""
 
     text: str
@@ -55,7 +55,7 @@ class Mutant:
         return "\n".join(signed)
 
 
-def mutants(solution: str) -> Iterator[Mutant]:
+def mutants(solution: str) -> Iterator[Mutation]:
     """The mutants of a solution cell, each different from the answer and from the others.
 
     Only what stands between `### BEGIN SOLUTION` and `### END SOLUTION` is changed, docstrings and annotations aside.
@@ -79,7 +79,7 @@ def mutants(solution: str) -> Iterator[Mutant]:
                 continue
             if shape not in seen:
                 seen.add(shape)
-                yield Mutant(text, *_difference(answer, text))
+                yield Mutation(text, *_difference(answer, text))
 
 
 def _nodes(tree: ast.AST) -> Iterator[ast.stmt | ast.expr]:

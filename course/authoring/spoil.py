@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from course.authoring.mutate import Mutant
+from course.authoring.mutate import Mutation
 from course.parsed import parsed
 from course.source.cells import SOLUTION, plain, solved
 from course.source.statements import first_line
@@ -140,7 +140,7 @@ class Function:
         return "\n".join([head, textwrap.indent("\n".join(lines), "    ")])
 
 
-def spoilers(solution: str, task: str) -> Iterator[Mutant]:
+def spoilers(solution: str, task: str) -> Iterator[Mutation]:
     """The spoiled answers of a solution cell; `was` is the function, and `becomes` what is done to it.
 
     Args:
@@ -168,7 +168,7 @@ def spoilers(solution: str, task: str) -> Iterator[Mutant]:
                     place for place, line in enumerate(lines) if line and not line.startswith(("#", "from __future__"))
                 )
                 text = "\n".join([*lines[:first], _HELPERS, *lines[first:start], own, *lines[end:]])
-                yield Mutant(text, name, does)
+                yield Mutation(text, name, does)
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from course.authoring.corpus import FILE, Answer, read_answers
 from course.authoring.equivalents import EQUIVALENTS, Equivalent, read_equivalents
-from course.authoring.mutate import Mutant, mutants
+from course.authoring.mutate import Mutation, mutants
 from course.authoring.spoil import spoilers
 from course.chapters import PATTERN, key
 from course.files import Course
@@ -15,7 +15,7 @@ from course.grading.report import Item
 from course.grading.trial import tried
 from course.learner.names import suggestion
 from course.sandbox.launch import Limits
-from course.source.exercises import Exercise, Source, SourceError, read_exercises
+from course.source.exercises import ExerciseSource, Source, SourceError, read_exercises
 
 _LIMITS = Limits()
 _HASTY = Limits(cell_seconds=10)  # a mutant that loops forever is caught all the same
@@ -124,7 +124,7 @@ class Survivor:
     """A mutant of a reference answer that has full points."""
 
     exercise: str
-    mutant: Mutant
+    mutant: Mutation
 
     @property
     def record(self) -> Equivalent:
@@ -144,15 +144,15 @@ class Stale:
 
     def __str__(self) -> str:
         exercise, was, becomes = self.record
-        return f"{exercise}: recorded as equivalent, but {self.why}\n{Mutant('', was, becomes)}"
+        return f"{exercise}: recorded as equivalent, but {self.why}\n{Mutation('', was, becomes)}"
 
 
-def changed(exercise: Exercise) -> Iterator[Mutant]:
+def changed(exercise: ExerciseSource) -> Iterator[Mutation]:
     """The mutants of an exercise's reference answer."""
     return mutants(exercise.solution.text) if exercise.solution else iter(())
 
 
-def spoiled(exercise: Exercise) -> Iterator[Mutant]:
+def spoiled(exercise: ExerciseSource) -> Iterator[Mutation]:
     """The spoilers of an exercise's reference answer."""
     if exercise.solution is None or not exercise.kind.closed:
         return iter(())
@@ -176,7 +176,7 @@ def survivors(
     names: Iterable[str],
     seed: int,
     jobs: int = 1,
-    made: Callable[[Exercise], Iterator[Mutant]] = changed,
+    made: Callable[[ExerciseSource], Iterator[Mutation]] = changed,
 ) -> Iterator[Found]:
     """Grade wrong answers that are `made` from the reference of these exercises, chapter by chapter.
 

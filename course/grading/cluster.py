@@ -44,7 +44,7 @@ class Chapter:
 
 
 @dataclass(frozen=True)
-class Run:
+class GradeSettings:
     """What all submissions of a grade have in common."""
 
     identity: str
@@ -57,7 +57,7 @@ class Run:
 class _Worker:
     """What a worker keeps during a grade: packages, and sandboxes that are started."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: GradeSettings) -> None:
         self.folder = tempfile.TemporaryDirectory(prefix="course-", ignore_cleanup_errors=True)
         self.stop = threading.Event()
         self.seed, self.pool = run.seed, Pool(run.limits, self.stop, _WARM, os.cpu_count() or 1)
@@ -102,7 +102,7 @@ def run_all(
 
     distributed_client: Any = distributed.Client  # without type hints
     as_completed: Any = distributed.as_completed
-    run = Run(uuid.uuid4().hex, version(), not launch.trouble(), references.seed, limits)
+    run = GradeSettings(uuid.uuid4().hex, version(), not launch.trouble(), references.seed, limits)
     chapters, errors = _chapters(given, references, limits)
     done: list[Result | None] = [None] * len(given)
     with distributed_client(address, set_as_default=False) as client, client.as_current():
@@ -154,7 +154,7 @@ def _chapters(
     return chapters, errors
 
 
-def grade_there(run: Run, chapter: Chapter, result: Result, submission: Submission) -> Result:
+def grade_there(run: GradeSettings, chapter: Chapter, result: Result, submission: Submission) -> Result:
     """Grade one submission; runs on a worker."""
     if run.version != version():
         raise SandboxError("the worker and the grader have different versions of the course")

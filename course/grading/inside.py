@@ -45,7 +45,7 @@ from course.learner import package, ran
 from course.learner.scope import Names
 from course.sandbox import confine, namespaces, seccomp
 from course.source import assemble
-from course.variants import Served
+from course.variants import ServedVariants
 
 Send = Callable[..., None]
 _CHUNK = 1 << 16
@@ -125,7 +125,13 @@ def _enter(bytes_each: int) -> None:
 
 
 def _exercise(
-    job: dict[str, Any], served: Served | None, setup: list[str], shell: Shell, guard: Guard, reach: Reach, send: Send
+    job: dict[str, Any],
+    served: ServedVariants | None,
+    setup: list[str],
+    shell: Shell,
+    guard: Guard,
+    reach: Reach,
+    send: Send,
 ) -> None:
     """Run the learner's cell and then the check, on names that the learner's code did not reach."""
     confine.die_with_parent()
@@ -152,7 +158,7 @@ def _exercise(
         dumps(bundle)  # here, so that its exception is reported as the answer's
         shown.append(bundle)
 
-    check.deliver, check.made, check.runs[:] = deliver, witness.watch_part, [ran.Run(job["solution"])]
+    check.deliver, check.made, check.runs[:] = deliver, witness.watch_part, [ran.CellRun(job["solution"])]
     check.setup, check.only, check.reveal, check.served = setup, job["only"], job["reveal"], served
     error, began = "", time.monotonic()
     try:
@@ -219,10 +225,10 @@ def _command(commands: int) -> dict[str, Any]:
     return command
 
 
-def _variants(commands: int) -> Served | None:
+def _variants(commands: int) -> ServedVariants | None:
     """The variants that an exercise's tests are tried on; they are read where they live, and nowhere else."""
     (length,) = struct.unpack("<Q", _read(commands, 8))
-    return Served(lambda: [str(each) for each in json.loads(_read(commands, length))]) if length else None
+    return ServedVariants(lambda: [str(each) for each in json.loads(_read(commands, length))]) if length else None
 
 
 def _read(file: int, length: int) -> bytes:

@@ -10,7 +10,7 @@ from course.files import Course
 from course.learner import practice, progress, ran
 
 
-class Answer:
+class Reply:
     """A value that a notebook's front end gets as JSON."""
 
     def __init__(self, **values: Any) -> None:
@@ -20,32 +20,32 @@ class Answer:
         return self.values
 
 
-def hint(name: str = "") -> Answer:
+def hint(name: str = "") -> Reply:
     """The next hint of an exercise; of the one that comes next, if none is named."""
     course = Course.find()
     exercise = name or getattr(progress.following(course), "name", "")
-    return Answer(exercise=exercise, text=practice.next_hint(course, exercise) if exercise else _left(course))
+    return Reply(exercise=exercise, text=practice.next_hint(course, exercise) if exercise else _left(course))
 
 
-def following() -> Answer:
+def following() -> Reply:
     """The exercise that comes next, and its chapter; empty where every one is done."""
     course = Course.find()
     exercise = progress.following(course)
     chapter = exercise.chapter if exercise else ""
-    return Answer(exercise=exercise.name if exercise else "", chapter=chapter, text=_left(course))
+    return Reply(exercise=exercise.name if exercise else "", chapter=chapter, text=_left(course))
 
 
-def on_screen(name: str, text: str) -> Answer:
+def on_screen(name: str, text: str) -> Reply:
     """Take what stands in the cell for an answer, just before its check runs."""
     ran.on_screen[name] = text
-    return Answer()
+    return Reply()
 
 
-def reset(name: str, notebook: str) -> Answer:
+def reset(name: str, notebook: str) -> Reply:
     """Give an exercise back as it was, in a notebook of the kernel's folder; where the learner's work is copied to."""
     course = Course.find()
     copies = progress.reset(course, name, Path.cwd() / notebook)
-    return Answer(exercise=name, text="\n".join(f"kept a copy: {path.relative_to(course.root)}" for path in copies))
+    return Reply(exercise=name, text="\n".join(f"kept a copy: {path.relative_to(course.root)}" for path in copies))
 
 
 def _left(course: Course) -> str:

@@ -75,8 +75,8 @@ def run_tests(course: Course, arguments: list[str]) -> int:
         return _pytest(course, "course.learner.mine", *arguments)
     exercises = [each for each in practice.exercises(course) if not chapters or each.chapter in chapters]
     asked = {part for each in exercises for part in each.kind.parts}
-    whole = share.of(course) if course.reference.is_dir() else share.Share([])
-    chosen = share.Share([each for each in whole.definitions if each.part in asked]) if chapters else whole
+    whole = share.of(course) if course.reference.is_dir() else share.Ownership([])
+    chosen = share.Ownership([each for each in whole.definitions if each.part in asked]) if chapters else whole
     theirs = [f"--part={each.part}" for each in chosen.definitions if each.is_mine]
     replaced = [each.kind.replaces for each in exercises if each.kind.replaces and practice.is_kept(course, each)]
     codes = []

@@ -19,7 +19,7 @@ on_screen: dict[str, str] = {}
 
 
 @dataclass
-class Run:
+class CellRun:
     """A cell that ran: its text, its id where the front end gives one, when it began, and what it raised."""
 
     text: str
@@ -28,7 +28,7 @@ class Run:
     error: BaseException | None = None
 
 
-def attempt(exercise: Exercise, runs: Iterable[Run], since: float = 0.0) -> Run | None:
+def attempt(exercise: Exercise, runs: Iterable[CellRun], since: float = 0.0) -> CellRun | None:
     """The last run of the cell for an exercise's answer, or else of a cell that could be one, however it ended.
 
     Args:
@@ -45,7 +45,7 @@ def attempt(exercise: Exercise, runs: Iterable[Run], since: float = 0.0) -> Run 
     return next(whole, None) or next((run for run in reversed(found) if parts & held(run.text)), None)
 
 
-def trouble(kind: Kind, run: Run) -> str:
+def trouble(kind: Kind, run: CellRun) -> str:
     """Why an attempt is no answer, although what ran before it may still be there; empty if it may be one."""
     if error := syntax_error(run.text):
         return f"The cell with your answer is not valid Python: {error}. Fix it and run it, then this one."
@@ -63,7 +63,7 @@ def _could_answer(kind: Kind, text: str) -> bool:
     return any(re.search(rf"^((async\s+)?def|class)\s+{name}\b|^{name}\s*[:=]", text, re.MULTILINE) for name in names)
 
 
-def setup_missing(exercise: Exercise, runs: Iterable[Run]) -> list[str]:
+def setup_missing(exercise: Exercise, runs: Iterable[CellRun]) -> list[str]:
     """The setup cells of an exercise's notebook that have not run."""
     texts = {run.text for run in runs}
     return [text for text in exercise.setup if text not in texts]

@@ -32,7 +32,7 @@ class Definition:
 
 
 @dataclass(frozen=True)
-class Share:
+class Ownership:
     """How much of mytorch is the learner's."""
 
     definitions: list[Definition]
@@ -58,7 +58,7 @@ class Share:
         )
 
 
-def of(course: Course) -> Share:
+def of(course: Course) -> Ownership:
     """What of the whole package is the learner's."""
     original, mine = read(package.reference(course)), package.solved(course)
     files = assemble(original, None, mine)
@@ -71,7 +71,7 @@ def of(course: Course) -> Share:
         kind = KINDS[part not in asked]
         chapter = section_of(original[name], path)
         found.append(Definition(part, name, chapter, code_lines(parts.text_of(files, part)), kind, part in mine))
-    return Share(found)
+    return Ownership(found)
 
 
 def code_lines(text: str) -> int:
@@ -88,16 +88,16 @@ def code_lines(text: str) -> int:
     return sum(bool(line.strip()) and not line.lstrip().startswith("#") and n not in left_out for n, line in lines)
 
 
-def bars(share: Share) -> Group:
+def bars(share: Ownership) -> Group:
     """A bar for each chapter in which a definition is the learner's: how many of its lines are."""
     shown = Table.grid(padding=(0, 2, 0, 0))
     for chapter in sorted({each.chapter for each in share.definitions if each.is_mine}):
-        here = Share([each for each in share.definitions if each.chapter == chapter])
+        here = Ownership([each for each in share.definitions if each.chapter == chapter])
         bar = ProgressBar(total=max(1, here.lines()), completed=here.lines(mine=True), width=30)
         shown.add_row(chapter, bar, f"{here.count(mine=True)} of {here.count()} definitions")
     return Group(shown, Text(str(share)))
 
 
-def marked(share: Share) -> Text:
+def marked(share: Ownership) -> Text:
     """A line for each definition; the learner's are ticked."""
     return Text("\n".join(f"{'✓' if each.is_mine else ' '} {each.part}" for each in share.definitions))

@@ -17,7 +17,7 @@ from course.notebooks.lesson_text import fold_answers, link_proofs
 from course.source.assemble import Files
 from course.source.cells import cut, solved, text_id
 from course.source.core_exercises import quoted
-from course.source.exercises import Cell, Exercise, Source, SourceError, is_core_setup
+from course.source.exercises import Cell, ExerciseSource, Source, SourceError, is_core_setup
 from course.source.minutes import in_fives
 from course.source.parts import PartError
 
@@ -197,7 +197,7 @@ def _setup(cell: Cell, core: bool) -> NotebookNode:
     return made
 
 
-def _task(exercise: Exercise) -> NotebookNode:
+def _task(exercise: ExerciseSource) -> NotebookNode:
     points = f"{exercise.minutes} minutes · {exercise.points} point" + "s" * (exercise.points > 1)
     kind = exercise.kind
     hint = f'`check.hint("{exercise.name}")` in a cell, or `course hint {exercise.name}`'
@@ -225,7 +225,7 @@ def _task(exercise: Exercise) -> NotebookNode:
     return _cell("markdown", text, metadata, _short(identifier))
 
 
-def _note(exercises: Sequence[Exercise]) -> str:
+def _note(exercises: Sequence[ExerciseSource]) -> str:
     """What stands below the introduction: how many exercises there are, what they take, and what an answer is."""
     count, points = _NUMBERS[len(exercises) - 1], sum(each.points for each in exercises)
     there = f"There are {count} exercises" if len(exercises) > 1 else "There is one exercise"

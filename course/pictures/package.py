@@ -12,14 +12,14 @@ from course.pictures.canvas import LETTER, Canvas
 from course.pictures.theme import BLUE, GREEN, QUIET, TEXT
 
 if TYPE_CHECKING:
-    from course.learner.share import Definition, Share
+    from course.learner.share import Definition, Ownership
 
 _WIDTH = 0.07  # of a line of code, in units
 _HEIGHT = 0.62
 _LOOKS = {"graded": (BLUE, "yours, asked for by an exercise"), "free": (GREEN, "yours, written freely")}
 
 
-def package_map(share: Share) -> Picture:
+def package_map(share: Ownership) -> Picture:
     """Every definition of mytorch as a box, as wide as it has lines of code, in the file and the chapter it stands in.
 
     A filled box is the learner's. Of the others, those with a strong outline are asked for by an exercise.

@@ -48,7 +48,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Task:
+class TaskText:
     """What the notebook as built says about an exercise."""
 
     title: str
@@ -79,9 +79,9 @@ class Feedback:
     hints: list[str]
 
 
-def feedback(item: Item, tasks: dict[str, Task]) -> Feedback:
+def feedback(item: Item, tasks: dict[str, TaskText]) -> Feedback:
     """What to tell about an exercise, or about each of its parts where the message does."""
-    task = tasks.get(item.grade_id, Task(item.grade_id))
+    task = tasks.get(item.grade_id, TaskText(item.grade_id))
     each: list[Item | Part] = [item]
     if item.parts and credit.told(item.parts, "") == item.message:
         each = [*item.parts]
@@ -99,7 +99,7 @@ def verdict_of(part: Part) -> str:
     return f"{credit.name(part)}: {_STATUSES.get(part.status, part.status).lower()}"
 
 
-def _told(it: Item | Part, task: Task) -> Told:
+def _told(it: Item | Part, task: TaskText) -> Told:
     """What a message says. What it says in other words than values stays text."""
     found, message = mistakes.told(clean(it.message), task.mistakes)
     values, more = re.fullmatch(r"(.*?)(?:\n(and \d+ more))?", message, re.DOTALL).groups("")  # type: ignore[union-attr]
@@ -115,7 +115,7 @@ def clean(text: str, limit: int = MAX_CHARACTERS) -> str:
     return f"{shown[:limit]}… ({cut} more characters)" if cut > 0 else shown
 
 
-def tasks_of(course: Course) -> dict[str, Task]:
+def tasks_of(course: Course) -> dict[str, TaskText]:
     """The exercises of the notebooks as built, by name; none where there are no notebooks."""
     return {name: task for path in sorted(course.pristine.glob("*.ipynb")) for name, task in _tasks(path)}
 
@@ -144,12 +144,12 @@ def _cells(path: Path) -> list[dict[str, Any]]:
         raise damaged(path) from error
 
 
-def _tasks(path: Path) -> list[tuple[str, Task]]:
+def _tasks(path: Path) -> list[tuple[str, TaskText]]:
     abouts = [(cell["metadata"].get("minitorch", {}), "".join(cell["source"])) for cell in _cells(path)]
     return [
         (
             about["exercise"],
-            Task(
+            TaskText(
                 title=text.partition("\n")[0].lstrip("# "),
                 hints=about["hints"],
                 mistakes=[each["says"] for each in about["mutants"]],

@@ -8,7 +8,7 @@ from course.reports.gradebook import Entry
 
 
 @dataclass(frozen=True)
-class Chapter:
+class ChapterRows:
     """The gradebook's rows of one chapter. `is_unusual`: less than half of the learners handed it in."""
 
     name: str
@@ -94,14 +94,14 @@ class Learner:
         return [entry for entry in self.entries if entry.result.status != "not graded"]
 
 
-def chapters(rows: Sequence[Entry]) -> list[Chapter]:
+def chapters(rows: Sequence[Entry]) -> list[ChapterRows]:
     """The chapters that were handed in, in the course's order."""
     found: dict[str, list[Entry]] = {}
     for entry in rows:
         if entry.result.chapter:
             found.setdefault(entry.result.chapter, []).append(entry)
     learners = len({entry.student or entry.result.path for entry in rows})
-    return [Chapter(name, found[name], 2 * len(found[name]) < learners) for name in sorted(found)]
+    return [ChapterRows(name, found[name], 2 * len(found[name]) < learners) for name in sorted(found)]
 
 
 def learners(rows: Sequence[Entry]) -> list[Learner]:

@@ -85,7 +85,7 @@ class Variant:
 
 
 @dataclass
-class Exercise:
+class ExerciseSource:
     """One exercise; `name` is its grade_id."""
 
     name: str
@@ -113,7 +113,7 @@ class Source:
 
     chapter: str
     cells: list[Cell]
-    exercises: list[Exercise]
+    exercises: list[ExerciseSource]
 
     @property
     def key(self) -> Key:
@@ -145,7 +145,7 @@ def read_cells(path: Path) -> list[Cell]:
 def read_exercises(path: Path) -> Source:
     """The exercises in `path`, validated."""
     source = Source(path.parent.name, read_cells(path), [])
-    by_name: dict[str, Exercise] = {}
+    by_name: dict[str, ExerciseSource] = {}
     for cell in source.cells:
         cell.expect(sum(key in cell.metadata for key in _OUR_KEYS) <= 1, "a cell has one role")
         unknown = set(cell.metadata) - {
@@ -182,7 +182,7 @@ def read_exercises(path: Path) -> Source:
     return source
 
 
-def _open(cell: Cell) -> Exercise:
+def _open(cell: Cell) -> ExerciseSource:
     name, kind, points = (cell.metadata.get(key) for key in ("exercise", "kind", "points"))
     cell.expect(cell.cell_type == "markdown", "an exercise opens with a [markdown] cell")
     cell.expect(
@@ -213,10 +213,10 @@ def _open(cell: Cell) -> Exercise:
     shares = [Share(*pair) for pair in zip(groups, map(int, each), strict=True)] if len(each) > 1 else []
     made = KINDS[str(kind)](parts=parts, replaces=replaces, shares=shares)
     cell.expect(not made.refused(), f"exercise {name!r}: {made.refused()}")
-    return Exercise(str(name), made, cell.points, cell.minutes, cell)
+    return ExerciseSource(str(name), made, cell.points, cell.minutes, cell)
 
 
-def _add(exercise: Exercise, cell: Cell) -> None:
+def _add(exercise: ExerciseSource, cell: Cell) -> None:
     markdown = cell.role == "hint"
     cell.expect(
         (cell.cell_type == "markdown") == markdown,
@@ -303,7 +303,7 @@ def is_core_setup(source: Source, cell: Cell) -> bool:
     return False
 
 
-def _validate(exercise: Exercise) -> None:
+def _validate(exercise: ExerciseSource) -> None:
     task, name = exercise.task, exercise.name
     if exercise.solution is None:
         raise task.error(f"exercise {name!r} has no solution cell")

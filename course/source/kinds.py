@@ -21,7 +21,7 @@ from course.source.parts import defines, short
 from course.source.statements import Definition
 
 if TYPE_CHECKING:
-    from course.source.exercises import Cell, Exercise, Mutant
+    from course.source.exercises import Cell, ExerciseSource, Mutant
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Kind:
         """What is wrong with how an exercise of this kind is opened; empty if nothing is."""
         return "a core exercise names its parts, no other does" if self.parts else ""
 
-    def complete(self, exercise: Exercise, files: Files, shared: set[str], chapter: Key) -> None:
+    def complete(self, exercise: ExerciseSource, files: Files, shared: set[str], chapter: Key) -> None:
         """Write what the author of an exercise leaves to the build."""
         exercise.task.expect(exercise.docstrings is None, f"docstrings of {exercise.name!r}: it is no core exercise")
 
@@ -79,7 +79,7 @@ class Kind:
         """
         return setup, setup | defined(solution)
 
-    def validate(self, exercise: Exercise) -> None:
+    def validate(self, exercise: ExerciseSource) -> None:
         """Refuse an exercise that breaks a rule of its kind.
 
         Raises:
@@ -174,7 +174,7 @@ class Design(Kind):
     mutants = 4
     closed = False  # the decisions are judged, however they were found
 
-    def validate(self, exercise: Exercise) -> None:
+    def validate(self, exercise: ExerciseSource) -> None:
         super().validate(exercise)
         assert exercise.check is not None
         told = f"the check of {exercise.name!r}, a design, shows what check.design says of its decisions"
@@ -194,7 +194,7 @@ class Verify(Kind):
     least: ClassVar[tuple[int, int]] = (3, 6)
     """How many right and how many faulty variants an author writes at least."""
 
-    def complete(self, exercise: Exercise, files: Files, shared: set[str], chapter: Key) -> None:
+    def complete(self, exercise: ExerciseSource, files: Files, shared: set[str], chapter: Key) -> None:
         """Show some variants below the task, and write them into the first lines of the check."""
         super().complete(exercise, files, shared, chapter)
         shown = [variant.text for variant in exercise.variants if variant.shown]
@@ -203,7 +203,7 @@ class Verify(Kind):
         exercise.task = replace(exercise.task, text="\n\n".join([exercise.task.text, *titled]))
         self._show(exercise, shown)
 
-    def _show(self, exercise: Exercise, shown: Sequence[str]) -> None:
+    def _show(self, exercise: ExerciseSource, shown: Sequence[str]) -> None:
         """Write variants into the first lines of the check."""
         check = exercise.check
         if check is None:
@@ -211,7 +211,7 @@ class Verify(Kind):
         literal = ", ".join(f"r'''\n{text}\n'''" for text in shown)
         exercise.check = replace(check, text=f"shown = [{literal}]\n{check.text}")
 
-    def validate(self, exercise: Exercise) -> None:
+    def validate(self, exercise: ExerciseSource) -> None:
         super().validate(exercise)
         assert exercise.check is not None
         told = f"the check of {exercise.name!r} shows what check.verify says of the variants"
@@ -238,7 +238,7 @@ class Debug(Verify):
     mutants = 2  # beside one for each fault that is left in the program
     least = (2, 8)
 
-    def complete(self, exercise: Exercise, files: Files, shared: set[str], chapter: Key) -> None:
+    def complete(self, exercise: ExerciseSource, files: Files, shared: set[str], chapter: Key) -> None:
         """Plant the faults: into the stub, the variants, and a mutant for each."""
         Kind.complete(self, exercise, files, shared, chapter)
         if exercise.solution is None:
@@ -259,7 +259,7 @@ class Timed(Kind):
     name = "timed"
     mutants = 3
 
-    def complete(self, exercise: Exercise, files: Files, shared: set[str], chapter: Key) -> None:
+    def complete(self, exercise: ExerciseSource, files: Files, shared: set[str], chapter: Key) -> None:
         """Write the machine into the first lines of the check."""
         super().complete(exercise, files, shared, chapter)
         told = f"{exercise.name!r} is timed: it has a check, and one machine, whose verdict is under a seal"
@@ -281,7 +281,7 @@ class Core(Kind):
     def refused(self) -> str:
         return "" if self.parts else "a core exercise names its parts, no other does"
 
-    def complete(self, exercise: Exercise, files: Files, shared: set[str], chapter: Key) -> None:
+    def complete(self, exercise: ExerciseSource, files: Files, shared: set[str], chapter: Key) -> None:
         """Make the solution cell with its stub, the first line of the check, and what mutants leave out."""
         task, check, name = exercise.task, exercise.check, exercise.name
         task.expect(exercise.solution is None, f"exercise {name!r}: the build makes the solution of a core exercise")
@@ -297,7 +297,7 @@ class Core(Kind):
             self._fill(mutant, task, name)
             mutant.text = core_exercises.completed(files, parts, mutant.text, shared)
 
-    def _specify(self, exercise: Exercise, docstrings: str) -> None:
+    def _specify(self, exercise: ExerciseSource, docstrings: str) -> None:
         known = {short(part) for part in self.parts}
         for node in parsed(docstrings).body:
             fits = isinstance(node, Definition) and node.name in known and len(node.body) == 1

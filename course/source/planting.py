@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from course.source import cells
 
 if TYPE_CHECKING:
-    from course.source.exercises import Exercise
+    from course.source.exercises import ExerciseSource
 
 IMPORTS = "import minitorch as torch\nfrom minitorch.nn import functional as F\n"
 """What programs may use beside `np`."""
@@ -47,7 +47,7 @@ def planted(program: str, edits: str) -> str:
     return "\n".join(lines)
 
 
-def complete(exercise: Exercise) -> str:
+def complete(exercise: ExerciseSource) -> str:
     """Make of edits the variants of an exercise, the stub, and a mutant for each fault in it.
 
     Mutants that define `tests` alone get the program without faults.

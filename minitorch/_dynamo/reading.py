@@ -11,7 +11,7 @@ from typing import Any
 
 from minitorch._dynamo.effects import Effects
 from minitorch._dynamo.exc import Break
-from minitorch._dynamo.recording import FORBIDDEN, PLAIN, Recording, is_method, is_operation
+from minitorch._dynamo.recording import FORBIDDEN, PLAIN, GraphRecorder, is_method, is_operation
 from minitorch._dynamo.values import (
     Bound,
     Cell,
@@ -43,7 +43,7 @@ _GRADIENT = {"T", "mT", "H", "mH", "real", "imag"}
 """Attributes that are operations."""
 
 
-class Reading(Recording):
+class Reading(GraphRecorder):
     """How values from outside are looked at."""
 
     def __init__(self) -> None:

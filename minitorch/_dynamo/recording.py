@@ -55,7 +55,7 @@ PLAIN = (
 """The types whose values are the same when they are equal."""
 
 
-class Recording:
+class GraphRecorder:
     """The graph, the guards, and the tensors of a capture."""
 
     def __init__(self) -> None:

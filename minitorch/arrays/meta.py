@@ -99,7 +99,7 @@ _OWN: dict[str, Any] = {
 }
 
 
-class Module:
+class MetaNumpy:
     """The names of NumPy, whose functions turn to the arrays. Those that make arrays are this file's."""
 
     __name__ = "meta"
@@ -114,7 +114,7 @@ class Module:
 class MetaBackend:
     """The backend of `device("meta")`."""
 
-    xp: Any = Module()
+    xp: Any = MetaNumpy()
 
     def strided(
         self, buffer: ndarray, dtype: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]

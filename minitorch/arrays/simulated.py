@@ -128,7 +128,7 @@ class Ufunc:
         return wrap(self._numpy.outer(numbers_of(A), numbers_of(B), **kwargs))
 
 
-class Module:
+class SimulatedCupy:
     """The names of CuPy, of its top level or of `fft`, `linalg` and `lib.stride_tricks`."""
 
     def __init__(self, prefix: str = "") -> None:
@@ -139,7 +139,7 @@ class Module:
         full = self._prefix + name
         found: Any = None
         if any(known.startswith(full + ".") for known in INTERFACE["functions"]):
-            found = Module(full + ".")
+            found = SimulatedCupy(full + ".")
         elif full in _OWN:
             found = _OWN[full]
         elif full in INTERFACE["ufuncs"] and not self._prefix:
@@ -223,7 +223,7 @@ class _Broadcast:
 
 _OWN.update(broadcast=_Broadcast, mgrid=_Grid(np.mgrid), ogrid=_Grid(np.ogrid))
 
-xp = Module()
+xp = SimulatedCupy()
 """The array module of all simulated GPUs."""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from minitorch.arrays import simulated
 from minitorch.arrays.numpy import NumPyBackend
 from minitorch.arrays.simulated_array import ndarray
-from minitorch.arrays.simulated_memory import MEMORIES, Device, Memory, current
+from minitorch.arrays.simulated_memory import MEMORIES, Device, GpuMemory, current
 
 
 class SimulatedGPUs:
@@ -26,7 +26,7 @@ class SimulatedGPUs:
 
     def __init__(self, visible: Sequence[int], memory: int) -> None:
         self._visible = visible
-        MEMORIES.update({index: Memory(memory) for index in range(len(visible))})
+        MEMORIES.update({index: GpuMemory(memory) for index in range(len(visible))})
         self.set_current(0)
 
     def count(self) -> int:

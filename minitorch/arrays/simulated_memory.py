@@ -20,7 +20,7 @@ class OutOfMemoryError(MemoryError):
         return type(self), self._sizes
 
 
-class Memory:
+class GpuMemory:
     """How many bytes of one GPU are in use. A block takes a multiple of 512 bytes, as in PyTorch and CuPy."""
 
     def __init__(self, total: int) -> None:
@@ -82,7 +82,7 @@ class Device:
 
 
 _state = threading.local()
-MEMORIES: dict[int, Memory] = {}
+MEMORIES: dict[int, GpuMemory] = {}
 
 
 def current() -> int:

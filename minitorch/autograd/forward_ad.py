@@ -12,7 +12,7 @@ from contextlib import ContextDecorator
 from typing import NamedTuple
 
 from minitorch.dtypes import FLOATING
-from minitorch.func.forward import Linear, check_tangent
+from minitorch.func.forward import LinearMap, check_tangent
 from minitorch.func.tape import Tape
 from minitorch.tensor import Tensor
 
@@ -26,13 +26,13 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Tensor | None
 
 
-class _State(threading.local):
+class _DualLevel(threading.local):
     """The dual tensors that were made in the level that a thread is in: their tapes and tangents. None outside."""
 
     duals: list[tuple[Tape, Tensor]] | None = None
 
 
-_state = _State()
+_state = _DualLevel()
 
 
 def enter_dual_level() -> int:
@@ -114,7 +114,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     tangents = []
     for tape, tangent in reaching:
         tape.own = own
-        (found,) = Linear(tape, [tape.whole(tensor)])([tape.whole(tangent)])
+        (found,) = LinearMap(tape, [tape.whole(tensor)])([tape.whole(tangent)])
         tangents.append(tape.released(tape.seen(found)))
     total = tangents[0]
     for each in tangents[1:]:

@@ -24,7 +24,7 @@ __all__ = ["profile", "record_function"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Recording(threading.local):
+class ProfilerState(threading.local):
     """The one recording of a thread, if any: its events, whether they keep shapes, and those under way."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Recording(threading.local):
         self.observe: Any = None
 
 
-_state = Recording()
+_state = ProfilerState()
 
 
 def begin(name: str, inputs: Any = (), is_user_annotation: bool = False) -> FunctionEvent | None:

@@ -294,7 +294,7 @@ def function_of(op: Op, with_out: bool) -> Callable[..., Any]:
             bound = op.schema.bind(args, kwargs)
             return apply(op, bound) if out is None else apply_out(op, bound, out)
         except REFUSALS as error:
-            if (result := overriding.instead(error, op.functions["apply"], args, kwargs)) is not NotImplemented:
+            if (result := overriding.handle_refused(error, op.functions["apply"], args, kwargs)) is not NotImplemented:
                 return result
             if (plain := with_numbers(op, args, kwargs)) is not None:
                 return function(*plain[0], **plain[1], **({} if out is None else {"out": out}))

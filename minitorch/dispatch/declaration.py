@@ -255,8 +255,8 @@ def _function_of(
 
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:
-        if asks and overriding.around and (instead := overriding.announce(public, args, kwargs)) is not NotImplemented:
-            return instead
+        if asks and overriding.around and (result := overriding.announce(public, args, kwargs)) is not NotImplemented:
+            return result
         if casts is not None and autocast_state.enabled and kwargs.get("out") is None:
             return casts(uncast, args, kwargs)  # type: ignore[arg-type]  # is there if casts is
         out = kwargs.pop("out", None) if takes_out else None
@@ -266,8 +266,8 @@ def _function_of(
             by_type = isinstance(error, (AttributeError, TypeError))
             if in_python and not by_type:
                 raise
-            if (instead := overriding.instead(error, public, args, kwargs)) is not NotImplemented:
-                return instead
+            if (result := overriding.handle_refused(error, public, args, kwargs)) is not NotImplemented:
+                return result
             if by_type and (bound := renamed(function, args, kwargs)) is not None:
                 result = public(*bound[0], **bound[1])
             elif (better := wrong_in_call(function, called, args, kwargs, in_python)) is None:

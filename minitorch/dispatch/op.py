@@ -73,7 +73,7 @@ class Writes:
     """Warn instead of raising if the written tensor is expanded: the method's name, and the indexing that means it."""
     unchanged: Callable[[Sequence[Any]], bool] | None = None
     """Returns whether the call leaves all elements as they are."""
-    instead: Callable[[Sequence[Any]], tuple[Op, Sequence[Any]] | None] | None = None
+    redirect: Callable[[Sequence[Any]], tuple[Op, Sequence[Any]] | None] | None = None
     """Returns an equivalent op and its arguments, or None."""
     out_type: str = ""
     """Policy for `out=` of another dtype: CASTS, the default of elementwise ops, COMPUTES, or one of `out_types`."""

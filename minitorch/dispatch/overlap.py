@@ -33,7 +33,7 @@ def check_write(op: Op, args: Sequence[Any]) -> None:
     keeps_values = writes.unchanged is not None and writes.unchanged(args)
     if 0 in target._array.strides and ANY_TARGET not in writes.overlap and not keeps_values:
         check_target(target._array, writes.on_expanded)
-    other = writes.instead(args) if writes.instead is not None else None
+    other = writes.redirect(args) if writes.redirect is not None else None
     if other is not None:
         check_write(*other)
     else:

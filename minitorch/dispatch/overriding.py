@@ -155,14 +155,14 @@ def announced(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:
-        if around and (instead := announce(public, args, kwargs)) is not NotImplemented:
-            return instead
+        if around and (result := announce(public, args, kwargs)) is not NotImplemented:
+            return result
         return function(*args, **kwargs)
 
     return public
 
 
-def instead(error: Exception, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def handle_refused(error: Exception, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """What the objects that are no tensors do in place of a function that refused them with an error.
 
     Returns NotImplemented where there are none, or where the error isn't about types.

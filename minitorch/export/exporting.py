@@ -16,7 +16,7 @@ from minitorch._dynamo.recording import PLAIN
 from minitorch._dynamo.values import Items, Known, Symbol, TensorValue, Value
 from minitorch._dynamo.values import Mapping as MappingValue
 from minitorch.export.dims import Dim, by_source
-from minitorch.export.program import Calls, ExportedProgram, ValueRanges, leaves_of
+from minitorch.export.program import CallSpec, ExportedProgram, ValueRanges, leaves_of
 from minitorch.export.shapes import types, works
 from minitorch.export.signature import ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec
 from minitorch.fx.aten import named, overload
@@ -132,7 +132,7 @@ class Exporting:
             ExportGraphSignature(self.specs, specs),
             {**dict(self.mod.named_parameters()), **dict(self.mod.named_buffers())},
             self.constants,
-            Calls(positional, [name for name in self.given if name not in positional], leaves, guards, structure),
+            CallSpec(positional, [name for name in self.given if name not in positional], leaves, guards, structure),
             self._ranges(),
             types(self.graph, self.examples, self.symbols),
             (tuple(self.given.values()), {}),

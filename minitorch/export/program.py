@@ -27,7 +27,7 @@ class ValueRanges(NamedTuple):
         return f"VR[{self.lower}, {'int_oo' if self.upper is None else self.upper}]"
 
 
-class Calls(NamedTuple):
+class CallSpec(NamedTuple):
     """How the program is called, and what it returns.
 
     Args:
@@ -53,7 +53,7 @@ class ExportedProgram:
         graph_signature: ExportGraphSignature,
         state: dict[str, Any],
         constants: dict[str, Any],
-        calls: Calls,
+        calls: CallSpec,
         range_constraints: dict[str, ValueRanges],
         shapes: dict[str, str],
         example_inputs: Any = None,
@@ -213,7 +213,7 @@ def leaves_of(arguments: Mapping[str, Any]) -> list[str]:
 
 
 def structured(structure: Any, outputs: Any) -> Any:
-    """The result of the graph's outputs: see `Calls`."""
+    """The result of the graph's outputs: see `CallSpec`."""
     if isinstance(structure, int):
         return outputs[structure]
     if isinstance(structure, dict):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.export.program import Calls, ExportedProgram, ValueRanges
+from minitorch.export.program import CallSpec, ExportedProgram, ValueRanges
 from minitorch.export.signature import ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec
 from minitorch.fx.aten import OpOverload, overload
 from minitorch.fx.graph import Graph
@@ -62,7 +62,7 @@ def load(f: Any) -> ExportedProgram:
     ranges = {name: ValueRanges(*each) for name, each in data["ranges"].items()}
     signature = ExportGraphSignature(inputs, outputs)
     return ExportedProgram(
-        graph, signature, data["state"], data["constants"], Calls(*data["calls"]), ranges, data["shapes"]
+        graph, signature, data["state"], data["constants"], CallSpec(*data["calls"]), ranges, data["shapes"]
     )
 
 

@@ -107,7 +107,7 @@ def linearized(
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
             "with strict=True."
         )
-    product = Linear(tape, wholes)
+    product = LinearMap(tape, wholes)
 
     def of_tangents(tangents: Any) -> Any:
         found = product([tape.whole(each) for each in tree_flatten(tangents)[0]])
@@ -116,7 +116,7 @@ def linearized(
     return tape.released(outputs), of_tangents, tape.released(aux)
 
 
-class Linear:
+class LinearMap:
     """The map from tangents of a tape's sources to those of outputs."""
 
     def __init__(self, tape: Tape, outputs: list[Tensor]) -> None:

@@ -68,7 +68,7 @@ overload = functools.cache(OpOverload)
 """The one object for an operation of this name and overload."""
 
 
-class Namespace:
+class AtenNamespace:
     """`torch.ops.aten` and what is below it, in generated code."""
 
     def __init__(self, *path: str) -> None:
@@ -76,7 +76,7 @@ class Namespace:
 
     def __getattr__(self, name: str) -> Any:
         path = (*object.__getattribute__(self, "_path"), name)
-        return overload(*path[1:]) if len(path) == 3 else Namespace(*path)
+        return overload(*path[1:]) if len(path) == 3 else AtenNamespace(*path)
 
 
 def implementation(packet: str) -> Callable[..., Any]:

@@ -44,7 +44,7 @@ class PythonCode(NamedTuple):
     globals: dict[str, Any]
 
 
-class Writer:
+class CodeWriter:
     """Writes the source of one graph; `root` is what the code calls the module."""
 
     def __init__(self, root: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from minitorch.fx.codegen import PythonCode, Writer
+from minitorch.fx.codegen import CodeWriter, PythonCode
 from minitorch.fx.names import qualified
 from minitorch.fx.namespace import Namespace, snake_case
 from minitorch.fx.node import Node, Target, map_arg, nodes_in
@@ -196,7 +196,7 @@ class Graph:
 
     def python_code(self, root_module: str) -> PythonCode:
         """The source of the graph as a function, whose module is called `root_module`."""
-        return Writer(root_module).write(self)
+        return CodeWriter(root_module).write(self)
 
     def print_tabular(self) -> None:
         """Prints a table of the nodes."""

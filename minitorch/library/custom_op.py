@@ -12,7 +12,7 @@ from typing import Any
 
 from minitorch.devices import device
 from minitorch.dispatch.overriding import flat
-from minitorch.library.gradients import Formula
+from minitorch.library.gradients import GradientFormula
 from minitorch.library.inferring import infer_schema
 from minitorch.library.operators import ANY, AUTOGRAD, PACKETS, VMAP, define, forget, kernels_of
 from minitorch.library.schema import FunctionSchema, parsed
@@ -45,7 +45,7 @@ class CustomOpDef:
             forget(previous._overloads["default"])
         kernels_of(self._qualname).clear()
         self._opoverload = define(schema, tags)
-        self._opoverload.kernels[AUTOGRAD] = Formula()
+        self._opoverload.kernels[AUTOGRAD] = GradientFormula()
         self._opoverload.owner, self._opoverload.missing_fake = self, self._no_fake
         self._disabled: set[str] = set()
         self._backends: dict[str, Callable[..., Any]] = {}
@@ -123,7 +123,7 @@ class CustomOpDef:
             RuntimeError: the operator writes to an argument.
         """
         check_functional(self, self._opoverload._schema)
-        self._opoverload.kernels[AUTOGRAD] = Formula(backward, setup_context)
+        self._opoverload.kernels[AUTOGRAD] = GradientFormula(backward, setup_context)
 
     def register_vmap(self, func: Callable[..., Any] | None = None, /) -> Any:
         """Let `func(info, in_dims, *args)` compute a batch at once; it returns the result and its dimension.

@@ -29,7 +29,7 @@ _NO_AUTOGRAD = (
 )
 
 
-class Formula:
+class GradientFormula:
     """How the gradient of an operator is computed: the functions that `register_autograd` got.
 
     Args:
@@ -60,14 +60,14 @@ class Formula:
         """The operator's results, recorded as one node."""
         if self.function is None:
             self.function = _function(operator, self)
-        call = Call(args, kwargs)
+        call = OperatorCall(args, kwargs)
         results = self.function.apply(
             call, *(each for value in args for each in (value if isinstance(value, list) else (value,)))
         )
         return list(results) if call.is_list else results
 
 
-class Recording(Formula):
+class AutogradKernel(GradientFormula):
     """A kernel of the key Autograd: it records as it likes, and calls the operator below autograd itself."""
 
     def __init__(self, kernel: Callable[..., Any]) -> None:
@@ -82,7 +82,7 @@ class Recording(Formula):
         return self.kernel(*args, **kwargs)
 
 
-class Unrecorded(Formula):
+class Unrecorded(GradientFormula):
     """No kernel for autograd: what the operator's own kernel records is used, with a warning in the backward pass."""
 
     def apply(self, operator: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -100,7 +100,7 @@ class Unrecorded(Formula):
 UNRECORDED = Unrecorded()
 
 
-class Call:
+class OperatorCall:
     """What the function of an operator gets beside tensors: where lists of them were, and the other arguments."""
 
     def __init__(self, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
@@ -114,10 +114,10 @@ class Call:
         return [next(rest) if n is None else [next(rest) for _ in range(n)] for n in self.lengths]
 
 
-def _function(operator: OpOverload, formula: Formula) -> type[Function]:
+def _function(operator: OpOverload, formula: GradientFormula) -> type[Function]:
     """The autograd function of an operator, named as PyTorch names it."""
 
-    def forward(ctx: Any, call: Call, *flat: Any) -> Any:
+    def forward(ctx: Any, call: OperatorCall, *flat: Any) -> Any:
         args = call.nested(flat)
         results = operator.compute(args, call.kwargs)
         call.is_list = isinstance(results, list)

@@ -19,7 +19,7 @@ from minitorch.dispatch import layers
 from minitorch.dispatch.batched import levels
 from minitorch.dispatch.overriding import flat
 from minitorch.library.conversion import bound, returned
-from minitorch.library.gradients import UNRECORDED, Formula
+from minitorch.library.gradients import UNRECORDED, GradientFormula
 from minitorch.library.schema import FunctionSchema
 from minitorch.overrides import handle_torch_function, has_torch_function
 from minitorch.tags import Tag
@@ -56,9 +56,9 @@ class OpOverload:
         self.owner: Any = None  # the CustomOpDef, if there is one
 
     @property
-    def formula(self) -> Formula | None:
+    def formula(self) -> GradientFormula | None:
         """What computes its gradients; None where the operators that it calls do."""
-        formula: Formula | None = self.kernels.get(AUTOGRAD, None if COMPOSITE in self.kernels else UNRECORDED)
+        formula: GradientFormula | None = self.kernels.get(AUTOGRAD, None if COMPOSITE in self.kernels else UNRECORDED)
         return formula
 
     @property

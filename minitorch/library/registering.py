@@ -15,7 +15,7 @@ from typing import Any
 from minitorch.devices import device
 from minitorch.library import operators
 from minitorch.library.custom_op import CustomOpDef, DeviceTypes, check_functional
-from minitorch.library.gradients import Formula, Recording
+from minitorch.library.gradients import AutogradKernel, GradientFormula
 from minitorch.library.operators import ANY, AUTOGRAD, COMPOSITE, VMAP, OpNamespace, OpOverload, forget, kernels_of
 from minitorch.library.schema import parsed
 from minitorch.tags import Tag, listed
@@ -107,7 +107,7 @@ class Library:
         name = self._qualified(op_name)
         key = dispatch_key or self.dispatch_key
         if key.startswith(AUTOGRAD):
-            self._register(name, AUTOGRAD, Recording(fn))
+            self._register(name, AUTOGRAD, AutogradKernel(fn))
             return
         if key not in KEYS:
             raise RuntimeError(f"could not parse dispatch key: {key}")
@@ -278,7 +278,7 @@ def register_autograd(
         return
     operator = operator_of(op)
     check_functional(operator, operator._schema)
-    _library(operator.name(), lib)._register(operator.name(), AUTOGRAD, Formula(backward, setup_context))
+    _library(operator.name(), lib)._register(operator.name(), AUTOGRAD, GradientFormula(backward, setup_context))
 
 
 def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:

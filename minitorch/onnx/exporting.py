@@ -22,7 +22,7 @@ from minitorch.onnx.operators import OPERATORS
 from minitorch.onnx.program import ONNXProgram
 from minitorch.onnx.sizes import Open, enlarged, merge
 from minitorch.onnx.tracing import Trace, trace
-from minitorch.onnx.writing import Writer
+from minitorch.onnx.writing import ModelWriter
 from minitorch.tensor import Tensor
 
 OPSET = 20
@@ -234,7 +234,7 @@ def _written(
     opset: int,
 ) -> ONNXProgram:
     """The trace as a program: a node, or a few, for each call."""
-    writer = Writer(opset, {**dict(model.named_parameters()), **dict(model.named_buffers())}, lengths)
+    writer = ModelWriter(opset, {**dict(model.named_parameters()), **dict(model.named_buffers())}, lengths)
     writer.names.update(dict(zip(traced.inputs, names.values(), strict=True)))
     writer.sources = {name: (names[place], dim) for (place, dim), name in reversed(axes.items())}
     for call in traced.calls:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.onnx.tracing import Call, Trace, Value, values_in
+from minitorch.onnx.tracing import Trace, TracedCall, TracedValue, values_in
 from minitorch.tensor import Tensor
 
 
@@ -25,13 +25,13 @@ def fold_batch_norms(trace: Trace) -> None:
     The convolution gets another weight and bias. A value that somebody else uses, too, is left alone.
     """
     makers = {value: call for call in trace.calls for value in call.outputs}
-    users: dict[Value, int] = {}
+    users: dict[TracedValue, int] = {}
     for value in [each for call in trace.calls for each in values_in(call.args)] + values_in(trace.outputs):
         users[value] = users.get(value, 0) + 1
-    kept: list[Call] = []
+    kept: list[TracedCall] = []
     for call in trace.calls:
         source = call.args[0] if call.op == "standardize_with" else None
-        maker = makers.get(source) if isinstance(source, Value) else None
+        maker = makers.get(source) if isinstance(source, TracedValue) else None
         constant = all(each is None or isinstance(each, Tensor) for each in call.args[1:5])
         if maker is None or maker.op != "convolution" or users[maker.outputs[0]] > 1 or not constant:
             kept.append(call)

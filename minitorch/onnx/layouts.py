@@ -9,20 +9,20 @@ from typing import Any
 
 import minitorch
 from minitorch.onnx.operators import dims_of, refuse, writes
-from minitorch.onnx.writing import Writer
+from minitorch.onnx.writing import ModelWriter
 
 END = 2**63 - 1
 """Where a slice ends that goes to the end."""
 
 
 @writes("view_as_shape", "unsafe_view", "reshape_alias")
-def reshape(w: Writer, x: Any, _: Any) -> Any:
+def reshape(w: ModelWriter, x: Any, _: Any) -> Any:
     size = w.call.outputs[0].shape
     return w.name(x) if size == x.shape else w.node("Reshape", x, w.reshape_size(size))
 
 
 @writes("expand")
-def expand(w: Writer, x: Any, *_: Any) -> Any:
+def expand(w: ModelWriter, x: Any, *_: Any) -> Any:
     """A length of 1 in ONNX's Expand keeps the one that is there."""
     size = w.call.outputs[0].shape
     if size == x.shape:
@@ -32,7 +32,7 @@ def expand(w: Writer, x: Any, *_: Any) -> Any:
 
 
 @writes("t", "transpose", "permute")
-def transpose(w: Writer, x: Any, *dims: Any) -> Any:
+def transpose(w: ModelWriter, x: Any, *dims: Any) -> Any:
     order = list(range(x.ndim))
     if w.call.op == "permute":
         order = [dim % x.ndim for dim in dims[0]]
@@ -43,52 +43,52 @@ def transpose(w: Writer, x: Any, *dims: Any) -> Any:
 
 
 @writes("unsqueeze")
-def unsqueeze(w: Writer, x: Any, dim: int) -> Any:
+def unsqueeze(w: ModelWriter, x: Any, dim: int) -> Any:
     return w.node("Unsqueeze", x, w.ints(dim))
 
 
 @writes("squeeze")
-def squeeze(w: Writer, x: Any, dim: Any) -> Any:
+def squeeze(w: ModelWriter, x: Any, dim: Any) -> Any:
     axes = [each % x.ndim for each in dims_of(dim, x.ndim) if x.shape[each] == 1]
     return w.node("Squeeze", x, w.ints(*axes)) if axes else w.name(x)
 
 
 @writes("select")
-def select(w: Writer, x: Any, dim: int, index: Any) -> Any:
+def select(w: ModelWriter, x: Any, dim: int, index: Any) -> Any:
     return w.node("Gather", x, w.as_type(index, minitorch.int64), axis=dim)
 
 
 @writes("slice")
-def cut(w: Writer, x: Any, dim: int, start: Any, end: Any, step: int) -> Any:
+def cut(w: ModelWriter, x: Any, dim: int, start: Any, end: Any, step: int) -> Any:
     last = w.ints(END) if end is None or end == x.shape[dim] else w.length(end)
     return w.node("Slice", x, w.length(start or 0), last, w.ints(dim), w.ints(step))
 
 
 @writes("split_evenly", "split_with_sizes")
-def split(w: Writer, x: Any, _: Any, dim: int) -> Any:
+def split(w: ModelWriter, x: Any, _: Any, dim: int) -> Any:
     sizes = w.size([each.shape[dim] for each in w.call.outputs])
     return w.node("Split", x, sizes, results=len(w.call.outputs), axis=dim)
 
 
 @writes("unbind")
-def unbind(w: Writer, x: Any, dim: int) -> Any:
+def unbind(w: ModelWriter, x: Any, dim: int) -> Any:
     places = range(len(w.call.outputs))
     return tuple(w.node("Gather", x, w.as_type(place, minitorch.int64), axis=dim) for place in places)
 
 
 @writes("cat")
-def cat(w: Writer, tensors: Any, dim: int) -> Any:
+def cat(w: ModelWriter, tensors: Any, dim: int) -> Any:
     kind = w.call.outputs[0].dtype
     return w.node("Concat", *(w.as_type(each, kind) for each in tensors), axis=dim)
 
 
 @writes("stack")
-def stack(w: Writer, tensors: Any, dim: int) -> Any:
+def stack(w: ModelWriter, tensors: Any, dim: int) -> Any:
     return w.node("Concat", *(w.node("Unsqueeze", each, w.ints(dim)) for each in tensors), axis=dim)
 
 
 @writes("index")
-def index(w: Writer, x: Any, indices: Any) -> Any:
+def index(w: ModelWriter, x: Any, indices: Any) -> Any:
     """One tensor of integers among the indices: places along one dimension."""
     named = [place for place, each in enumerate(indices) if each is not None]
     if len(named) != 1 or indices[named[0]].dtype is minitorch.bool:
@@ -97,11 +97,11 @@ def index(w: Writer, x: Any, indices: Any) -> Any:
 
 
 @writes("constant_pad")
-def pad(w: Writer, x: Any, pads: Any, value: Any) -> Any:
+def pad(w: ModelWriter, x: Any, pads: Any, value: Any) -> Any:
     low, high = zip(*pads, strict=True)
     return w.node("Pad", x, w.ints(*low, *high), w.as_type(value, x.dtype))
 
 
 @writes("tril", "triu")
-def triangle(w: Writer, x: Any, diagonal: int) -> Any:
+def triangle(w: ModelWriter, x: Any, diagonal: int) -> Any:
     return w.node("Trilu", x, w.as_type(diagonal, minitorch.int64), upper=int(w.call.op == "triu"))

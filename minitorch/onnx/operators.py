@@ -13,8 +13,8 @@ from typing import Any
 import minitorch
 from minitorch.onnx.errors import UnsupportedOperatorError
 from minitorch.onnx.sizes import Open
-from minitorch.onnx.tracing import Value
-from minitorch.onnx.writing import Writer, promoted
+from minitorch.onnx.tracing import TracedValue
+from minitorch.onnx.writing import ModelWriter, promoted
 
 OPERATORS: dict[str, Callable[..., Any]] = {}
 """The functions by the names of the ops."""
@@ -54,7 +54,7 @@ def unary(kind: str) -> Callable[..., Any]:
 def binary(kind: str) -> Callable[..., Any]:
     """A function of two operands that meet in the type of the result."""
 
-    def write(w: Writer, x: Any, y: Any) -> Any:
+    def write(w: ModelWriter, x: Any, y: Any) -> Any:
         result = w.call.outputs[0].dtype
         return w.node(kind, w.as_type(x, result), w.as_type(y, result))
 
@@ -64,7 +64,7 @@ def binary(kind: str) -> Callable[..., Any]:
 def comparison(kind: str) -> Callable[..., Any]:
     """A comparison: operands meet in a type of their own."""
 
-    def write(w: Writer, x: Any, y: Any) -> Any:
+    def write(w: ModelWriter, x: Any, y: Any) -> Any:
         meeting = promoted(x, y)
         return w.node(kind, w.as_type(x, meeting), w.as_type(y, meeting))
 
@@ -77,72 +77,72 @@ OPERATORS.update({name: comparison(kind) for name, kind in COMPARISONS.items()})
 
 
 @writes("ne")
-def not_equal(w: Writer, x: Any, y: Any) -> Any:
+def not_equal(w: ModelWriter, x: Any, y: Any) -> Any:
     return w.node("Not", OPERATORS["eq"](w, x, y))
 
 
 @writes("add")
-def add(w: Writer, x: Any, y: Any, alpha: Any) -> Any:
+def add(w: ModelWriter, x: Any, y: Any, alpha: Any) -> Any:
     return OPERATORS_OF_SUMS["Add"](w, x, scaled(w, y, alpha))
 
 
 @writes("sub")
-def subtract(w: Writer, x: Any, y: Any, alpha: Any) -> Any:
+def subtract(w: ModelWriter, x: Any, y: Any, alpha: Any) -> Any:
     return OPERATORS_OF_SUMS["Sub"](w, x, scaled(w, y, alpha))
 
 
 @writes("rsub")
-def subtract_from(w: Writer, x: Any, y: Any, alpha: Any) -> Any:
+def subtract_from(w: ModelWriter, x: Any, y: Any, alpha: Any) -> Any:
     return OPERATORS_OF_SUMS["Sub"](w, y, scaled(w, x, alpha))
 
 
 OPERATORS_OF_SUMS = {"Add": binary("Add"), "Sub": binary("Sub")}
 
 
-def scaled(w: Writer, x: Any, alpha: Any) -> Any:
+def scaled(w: ModelWriter, x: Any, alpha: Any) -> Any:
     """The second operand of a sum times `alpha`."""
     if alpha == 1:
         return x
-    if not isinstance(x, Value):
+    if not isinstance(x, TracedValue):
         return x * alpha
     return w.node("Mul", w.as_type(x, w.call.outputs[0].dtype), w.as_type(alpha, w.call.outputs[0].dtype))
 
 
 @writes("true_divide")
-def divide(w: Writer, x: Any, y: Any) -> Any:
+def divide(w: ModelWriter, x: Any, y: Any) -> Any:
     result = w.call.outputs[0].dtype
     return w.node("Div", w.as_type(x, result), w.as_type(y, result))
 
 
 @writes("rsqrt")
-def reciprocal_of_root(w: Writer, x: Any) -> Any:
+def reciprocal_of_root(w: ModelWriter, x: Any) -> Any:
     return w.node("Reciprocal", w.node("Sqrt", w.as_type(x, w.call.outputs[0].dtype)))
 
 
 @writes("clamp", "hardtanh")
-def clamp(w: Writer, x: Any, low: Any, high: Any) -> Any:
+def clamp(w: ModelWriter, x: Any, low: Any, high: Any) -> Any:
     kind = w.call.outputs[0].dtype
     low, high = (None if each is None else w.as_type(each, kind) for each in (low, high))
     return w.node("Clip", w.as_type(x, kind), low, high)
 
 
 @writes("leaky_relu")
-def leaky_relu(w: Writer, x: Any, slope: float) -> Any:
+def leaky_relu(w: ModelWriter, x: Any, slope: float) -> Any:
     return w.node("LeakyRelu", x, alpha=float(slope))
 
 
 @writes("silu")
-def silu(w: Writer, x: Any) -> Any:
+def silu(w: ModelWriter, x: Any) -> Any:
     return w.node("Mul", x, w.node("Sigmoid", x))
 
 
 @writes("hardswish")
-def hardswish(w: Writer, x: Any) -> Any:
+def hardswish(w: ModelWriter, x: Any) -> Any:
     return w.node("HardSwish", x)
 
 
 @writes("gelu")
-def gelu(w: Writer, x: Any, approximate: str) -> Any:
+def gelu(w: ModelWriter, x: Any, approximate: str) -> Any:
     """x·Φ(x). Before opset 20 it has no operator, and becomes its formula."""
     if w.opset >= 20:
         return w.node("Gelu", x, approximate=approximate)
@@ -156,37 +156,37 @@ def gelu(w: Writer, x: Any, approximate: str) -> Any:
 
 
 @writes("logical_not", "bitwise_not")
-def negate(w: Writer, x: Any) -> Any:
+def negate(w: ModelWriter, x: Any) -> Any:
     if x.dtype is not minitorch.bool:
         raise refuse(f"{w.call.op} of {x.dtype}")
     return w.node("Not", x)
 
 
 @writes("logical_and", "bitwise_and", "logical_or", "bitwise_or")
-def combine(w: Writer, x: Any, y: Any) -> Any:
+def combine(w: ModelWriter, x: Any, y: Any) -> Any:
     if promoted(x, y) is not minitorch.bool:
         raise refuse(f"{w.call.op} of other types than bool")
     return w.node("And" if w.call.op.endswith("and") else "Or", x, y)
 
 
 @writes("_where")
-def where(w: Writer, condition: Any, x: Any, y: Any) -> Any:
+def where(w: ModelWriter, condition: Any, x: Any, y: Any) -> Any:
     kind = w.call.outputs[0].dtype
     return w.node("Where", condition, w.as_type(x, kind), w.as_type(y, kind))
 
 
 @writes("fill_where")
-def fill_where(w: Writer, x: Any, mask: Any, value: Any) -> Any:
+def fill_where(w: ModelWriter, x: Any, mask: Any, value: Any) -> Any:
     return w.node("Where", mask, w.as_type(value, w.call.outputs[0].dtype), x)
 
 
 @writes("to_copy")
-def to_copy(w: Writer, x: Any, kind: Any, _: Any) -> Any:
+def to_copy(w: ModelWriter, x: Any, kind: Any, _: Any) -> Any:
     return w.name(w.as_type(x, w.call.outputs[0].dtype))
 
 
 @writes("clone", "alias")
-def unchanged(w: Writer, x: Any, *_: Any) -> Any:
+def unchanged(w: ModelWriter, x: Any, *_: Any) -> Any:
     return w.name(x)
 
 
@@ -194,12 +194,12 @@ def unchanged(w: Writer, x: Any, *_: Any) -> Any:
 
 
 @writes("mm", "bmm", "mv", "dot")
-def matmul(w: Writer, x: Any, y: Any) -> Any:
+def matmul(w: ModelWriter, x: Any, y: Any) -> Any:
     return w.node("MatMul", x, y)
 
 
 @writes("addmm")
-def addmm(w: Writer, bias: Any, x: Any, y: Any, beta: Any, alpha: Any) -> Any:
+def addmm(w: ModelWriter, bias: Any, x: Any, y: Any, beta: Any, alpha: Any) -> Any:
     """Gemm; a weight that was transposed for it is written as the parameter that it is, with transB."""
     options: dict[str, Any] = {name: float(each) for name, each in (("alpha", alpha), ("beta", beta)) if each != 1}
     base: Any = getattr(y, "_base", None)
@@ -212,7 +212,7 @@ def addmm(w: Writer, bias: Any, x: Any, y: Any, beta: Any, alpha: Any) -> Any:
 
 
 @writes("convolution")
-def convolution(w: Writer, x: Any, weight: Any, bias: Any, geometry: Any) -> Any:
+def convolution(w: ModelWriter, x: Any, weight: Any, bias: Any, geometry: Any) -> Any:
     return w.node(
         "Conv",
         x,
@@ -238,27 +238,27 @@ def pool_attributes(windows: Any) -> dict[str, Any]:
 
 
 @writes("max_pool", "largest")
-def max_pool(w: Writer, x: Any, windows: Any) -> Any:
+def max_pool(w: ModelWriter, x: Any, windows: Any) -> Any:
     count = len(w.call.outputs)  # with the places, or without
     return w.node("MaxPool", x, results=count, dilations=windows.dilation, **pool_attributes(windows))
 
 
 @writes("avg_pool")
-def avg_pool(w: Writer, x: Any, windows: Any, count_include_pad: bool, divisor: Any) -> Any:
+def avg_pool(w: ModelWriter, x: Any, windows: Any, count_include_pad: bool, divisor: Any) -> Any:
     if divisor is not None:
         raise refuse("avg_pool with a divisor")
     return w.node("AveragePool", x, count_include_pad=int(count_include_pad), **pool_attributes(windows))
 
 
 @writes("standardize_with")
-def batch_norm(w: Writer, x: Any, weight: Any, bias: Any, mean: Any, var: Any, _: Any, eps: float) -> Any:
+def batch_norm(w: ModelWriter, x: Any, weight: Any, bias: Any, mean: Any, var: Any, _: Any, eps: float) -> Any:
     weight = minitorch.ones_like(mean) if weight is None else weight
     bias = minitorch.zeros_like(mean) if bias is None else bias
     return w.node("BatchNormalization", x, weight, bias, mean, var, epsilon=float(eps))
 
 
 @writes("normalize_over")
-def layer_norm(w: Writer, x: Any, weight: Any, bias: Any, _: Any, over: Any) -> Any:
+def layer_norm(w: ModelWriter, x: Any, weight: Any, bias: Any, _: Any, over: Any) -> Any:
     if over.node != "NativeLayerNormBackward0":
         raise refuse(over.node.removeprefix("Native").removesuffix("Backward0"))
     shape = [x.shape[axis] for axis in over.axes]
@@ -267,17 +267,17 @@ def layer_norm(w: Writer, x: Any, weight: Any, bias: Any, _: Any, over: Any) -> 
 
 
 @writes("_softmax")
-def softmax(w: Writer, x: Any, dim: int) -> Any:
+def softmax(w: ModelWriter, x: Any, dim: int) -> Any:
     return w.node("Softmax", x, axis=dim)
 
 
 @writes("_log_softmax")
-def log_softmax(w: Writer, x: Any, dim: int) -> Any:
+def log_softmax(w: ModelWriter, x: Any, dim: int) -> Any:
     return w.node("LogSoftmax", x, axis=dim)
 
 
 @writes("embedding_rows")
-def embedding(w: Writer, weight: Any, indices: Any, *_: Any) -> Any:
+def embedding(w: ModelWriter, weight: Any, indices: Any, *_: Any) -> Any:
     return w.node("Gather", weight, indices, axis=0)
 
 
@@ -292,14 +292,14 @@ def dims_of(dim: Any, ndim: int) -> list[int]:
 
 
 @writes("sum", "mean", "amax", "amin", "prod")
-def reduce(w: Writer, x: Any, dim: Any = None, keepdim: bool = False, *_: Any) -> Any:
+def reduce(w: ModelWriter, x: Any, dim: Any = None, keepdim: bool = False, *_: Any) -> Any:
     kind = {"sum": "Sum", "mean": "Mean", "amax": "Max", "amin": "Min", "prod": "Prod"}[w.call.op]
     axes = w.ints(*dims_of(dim, x.ndim))
     return w.node(f"Reduce{kind}", w.as_type(x, w.call.outputs[0].dtype), axes, keepdims=int(keepdim))
 
 
 @writes("argmax", "argmin")
-def extreme_place(w: Writer, x: Any, dim: Any, keepdim: bool) -> Any:
+def extreme_place(w: ModelWriter, x: Any, dim: Any, keepdim: bool) -> Any:
     kind = "ArgMax" if w.call.op == "argmax" else "ArgMin"
     if dim is None:
         return w.node(kind, w.node("Reshape", x, w.ints(-1)), axis=0, keepdims=0)
@@ -307,7 +307,7 @@ def extreme_place(w: Writer, x: Any, dim: Any, keepdim: bool) -> Any:
 
 
 @writes("variance")
-def variance(w: Writer, x: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+def variance(w: ModelWriter, x: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
     """The mean of squared distances; the correction changes what their sum is divided by."""
     dims = dims_of(dim, x.ndim)
     axes, lengths = w.ints(*dims), [x.shape[each] for each in dims]

@@ -10,7 +10,7 @@ from typing import Any
 import minitorch
 from minitorch.onnx import messages
 from minitorch.onnx.protobuf import message
-from minitorch.onnx.writing import Writer
+from minitorch.onnx.writing import ModelWriter
 
 SMALL = 1024
 """A constant of fewer bytes stands in the model also where the others have a file of their own."""
@@ -22,7 +22,7 @@ class ONNXProgram:
     Called with tensors, it runs in onnxruntime, where that is installed.
     """
 
-    def __init__(self, writer: Writer, inputs: list[bytes], outputs: list[bytes]) -> None:
+    def __init__(self, writer: ModelWriter, inputs: list[bytes], outputs: list[bytes]) -> None:
         self._writer, self._inputs, self._outputs = writer, inputs, outputs
 
     def save(

@@ -13,7 +13,7 @@ import numpy as np
 
 import minitorch
 from minitorch.onnx.errors import OnnxExporterError
-from minitorch.onnx.tracing import Call, Trace, Value
+from minitorch.onnx.tracing import Trace, TracedCall, TracedValue
 from minitorch.tensor import Tensor
 
 
@@ -65,18 +65,18 @@ def merge(first: Trace, others: dict[str, Trace]) -> Trace:
 
 class _Merger:
     def __init__(self, first: Trace, others: dict[str, Trace]) -> None:
-        self.twins: dict[tuple[str, Value], Value] = {}
+        self.twins: dict[tuple[str, TracedValue], TracedValue] = {}
         for place, value in enumerate(first.inputs):
             self.match(value, {name: other.inputs[place] for name, other in others.items()})
 
-    def match(self, value: Value, twins: dict[str, Value]) -> None:
+    def match(self, value: TracedValue, twins: dict[str, TracedValue]) -> None:
         """The results of one call are one value, with a shape that says what is open."""
         for name, twin in twins.items():
             self.twins[name, value] = twin
         lengths = enumerate(value.shape)
         value.shape = tuple(_number(n, {name: twin.shape[i] for name, twin in twins.items()}) for i, n in lengths)
 
-    def merged(self, argument: Any, twins: dict[str, Any], call: Call) -> Any:
+    def merged(self, argument: Any, twins: dict[str, Any], call: TracedCall) -> Any:
         """One argument, merged with the same one of the other traces."""
         if isinstance(argument, (list, tuple)):
             if any(len(twin) != len(argument) for twin in twins.values()):
@@ -97,7 +97,7 @@ class _Merger:
 
     def same(self, name: str, argument: Any, twin: Any) -> bool:
         """Whether an argument and its twin stand for the same."""
-        if isinstance(argument, Value):
+        if isinstance(argument, TracedValue):
             return self.twins.get((name, argument)) is twin
         if isinstance(argument, Tensor):
             if not isinstance(twin, Tensor) or argument.shape != twin.shape:

@@ -18,7 +18,7 @@ from minitorch.onnx.errors import OnnxExporterError
 from minitorch.tensor import Tensor
 
 
-class Value:
+class TracedValue:
     """The result of a call, or an input: what is known of it before any numbers are.
 
     A length of `shape` is an int, or an `Open` where it differs from trace to trace.
@@ -34,17 +34,17 @@ class Value:
         return len(self.shape)
 
 
-class Call:
-    """An op, its arguments with a `Value` where a traced tensor was, and its results."""
+class TracedCall:
+    """An op, its arguments with a `TracedValue` where a traced tensor was, and its results."""
 
-    def __init__(self, op: str, args: tuple[Any, ...], outputs: list[Value]) -> None:
+    def __init__(self, op: str, args: tuple[Any, ...], outputs: list[TracedValue]) -> None:
         self.op, self.args, self.outputs = op, args, outputs
 
 
 class Trace:
     """What a module did: its inputs, its calls, and its outputs, which are Values, or tensors that are constants."""
 
-    def __init__(self, inputs: list[Value], calls: list[Call], outputs: list[Any]) -> None:
+    def __init__(self, inputs: list[TracedValue], calls: list[TracedCall], outputs: list[Any]) -> None:
         self.inputs, self.calls, self.outputs = inputs, calls, outputs
 
 
@@ -57,10 +57,10 @@ def changed(argument: Any, change: Callable[[Any], Any]) -> Any:
     return change(argument)
 
 
-def values_in(argument: Any) -> list[Value]:
+def values_in(argument: Any) -> list[TracedValue]:
     """The Values in an argument."""
-    found: list[Value] = []
-    changed(argument, lambda each: found.append(each) if isinstance(each, Value) else None)
+    found: list[TracedValue] = []
+    changed(argument, lambda each: found.append(each) if isinstance(each, TracedValue) else None)
     return found
 
 
@@ -91,7 +91,7 @@ class Traced(Tensor):
             return super().__bool__()
 
 
-class _State:
+class _TraceState:
     """Whether the trace that is under way refuses what it can't record, or warns of it."""
 
     strict = True
@@ -99,7 +99,7 @@ class _State:
 
 def asked(what: str) -> None:
     """A tensor's numbers leave the graph: raise OnnxExporterError in a strict trace, in others warn."""
-    if _State.strict:
+    if _TraceState.strict:
         raise OnnxExporterError(
             "Failed to export the model with torch.export. Could not guard on data-dependent expression: the program "
             f"asks a tensor for its value, as a Python {what}."
@@ -113,25 +113,25 @@ def asked(what: str) -> None:
     )
 
 
-class Recorder:
+class TraceLayer:
     """The layer of a trace."""
 
     def __init__(self, inputs: Sequence[Tensor]) -> None:
-        self.calls: list[Call] = []
-        self.known: dict[Any, Value] = {}
+        self.calls: list[TracedCall] = []
+        self.known: dict[Any, TracedValue] = {}
         self.written: set[int] = set()  # memory of which a part was overwritten by traced numbers
         self.alive: list[Tensor] = []  # memory that is freed could be given to another tensor
         self.inputs = [self.know(each) for each in inputs]
 
-    def know(self, tensor: Tensor) -> Value:
+    def know(self, tensor: Tensor) -> TracedValue:
         """Note that this tensor is a value of the trace."""
-        value = self.known[_key(tensor)] = Value(tensor)
+        value = self.known[_key(tensor)] = TracedValue(tensor)
         self.alive.append(tensor)
         tensor.__class__ = Traced
         return value
 
     def seen(self, argument: Any) -> Any:
-        """The Value of a traced tensor; anything else as it is."""
+        """The `TracedValue` of a traced tensor; anything else as it is."""
         if not isinstance(argument, Tensor):
             return argument
         key = _key(argument)
@@ -149,7 +149,7 @@ class Recorder:
         results = list(result) if isinstance(result, (tuple, list)) else [result]
         if results[0] is args[0]:
             self.forget(results[0])
-        self.calls.append(Call(op.name, noted, [self.know(each) for each in results]))
+        self.calls.append(TracedCall(op.name, noted, [self.know(each) for each in results]))
         return result
 
     def forget(self, target: Tensor) -> None:
@@ -170,8 +170,8 @@ def trace(run: Callable[[], Any], inputs: Sequence[Tensor], strict: bool) -> tup
 
     With `strict`, a question for a traced tensor's numbers raises OnnxExporterError, else it warns.
     """
-    recorder = Recorder(inputs)
-    _State.strict = strict
+    recorder = TraceLayer(inputs)
+    _TraceState.strict = strict
     with pushed(recorder):
         result = run()
     outputs: list[Any] = []

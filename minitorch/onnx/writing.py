@@ -12,11 +12,11 @@ from minitorch.dtypes import dtype
 from minitorch.onnx import messages
 from minitorch.onnx.errors import OnnxExporterError
 from minitorch.onnx.sizes import Open, opened
-from minitorch.onnx.tracing import Call, Value
+from minitorch.onnx.tracing import TracedCall, TracedValue
 from minitorch.tensor import Tensor
 
 
-class Writer:
+class ModelWriter:
     """Writes nodes and constants; a constant that is a parameter has its name.
 
     `sources` says for each open length which input has it, and in which dimension; `call` is what is being written.
@@ -30,7 +30,7 @@ class Writer:
         self.constants: dict[str, tuple[Any, dtype]] = {}
         self.sources: dict[str, tuple[str, int]] = {}
         self.alive: list[Tensor] = []
-        self.call: Call
+        self.call: TracedCall
 
     def node(self, kind: str, *inputs: Any, results: int = 1, **attributes: Any) -> Any:
         """Write a node, and give the name of its output, or of its outputs.
@@ -48,7 +48,7 @@ class Writer:
         """The name of a value; a tensor, which is a constant, is written first."""
         if value is None or isinstance(value, str):
             return value or ""
-        if isinstance(value, Value):
+        if isinstance(value, TracedValue):
             return self.names[value]
         if id(value) not in self.names:
             name = self.parameters.get(id(value), f"constant_{len(self.constants)}")
@@ -67,10 +67,10 @@ class Writer:
         return self.constant(np.array(values, np.int64), minitorch.int64)
 
     def as_type(self, value: Any, kind: dtype) -> Any:
-        """A Value, a tensor or a number as a value of this type: with a Cast where it has another."""
+        """A traced value, a tensor or a number as a value of this type: with a Cast where it has another."""
         if isinstance(value, str):
             return value
-        if isinstance(value, Value):
+        if isinstance(value, TracedValue):
             return value if value.dtype is kind else self.node("Cast", value, to=messages.element_type(kind))
         if isinstance(value, Open):
             return self.node("Squeeze", self.node("Cast", self.length(value), to=messages.element_type(kind)))
@@ -123,7 +123,7 @@ def promoted(x: Any, y: Any) -> dtype:
     """The type in which operands meet: Values, tensors and numbers."""
     examples = [
         minitorch.zeros((1,) * each.ndim, dtype=each.dtype)
-        if isinstance(each, Value)
+        if isinstance(each, TracedValue)
         else each.example
         if isinstance(each, Open)
         else each

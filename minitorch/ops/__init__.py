@@ -13,5 +13,5 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__") or is_file:  # which `import` loads itself
         raise AttributeError(f"module 'torch.ops' has no attribute '{name}'")
     if name == "aten":
-        return importlib.import_module("minitorch.fx.aten").Namespace("aten")
+        return importlib.import_module("minitorch.fx.aten").AtenNamespace("aten")
     return importlib.import_module("minitorch.library.operators").OpNamespace(name)

@@ -12,7 +12,7 @@ from minitorch.autograd.saved import SavedTensor
 from minitorch.nn.modules.module import Module
 from minitorch.tensor import Tensor
 from minitorch.viz.mermaid import FRAMED, ROUND, SQUARE, Flowchart, Group, Mermaid
-from minitorch.viz.modules import Calls
+from minitorch.viz.modules import ModuleCalls
 
 Names = Mapping[str, Tensor] | Iterable[tuple[str, Tensor]]
 
@@ -33,7 +33,7 @@ def graph(*outputs: Any, names: Names = (), saved: bool = False, depth: int | No
         return Drawing(dict(names), saved).draw(outputs)
     model, *given = outputs
     inputs = [each.detach().requires_grad_() if _is_differentiable(each) else each for each in given]
-    calls = Calls(model)
+    calls = ModuleCalls(model)
     result = calls.run(model, tuple(inputs))
     labels = {f"input {i}" if len(inputs) > 1 else "input": each for i, each in enumerate(inputs)}
     labels = {name: each for name, each in labels.items() if isinstance(each, Tensor)}
@@ -50,7 +50,7 @@ class Drawing:
     """A graph on its way to a diagram."""
 
     def __init__(
-        self, names: Mapping[str, Any], saved: bool, calls: Calls | None = None, depth: int | None = None
+        self, names: Mapping[str, Any], saved: bool, calls: ModuleCalls | None = None, depth: int | None = None
     ) -> None:
         self.names = {id(each): name for name, each in names.items()}
         self.made = {id(each.grad_fn): name for name, each in names.items() if each.grad_fn is not None}

@@ -9,7 +9,7 @@ from minitorch.autograd import node
 from minitorch.nn.modules.module import Module
 
 
-class Call(NamedTuple):
+class ModuleCall(NamedTuple):
     """A run of a module's forward: the number of the first node that it could record, and of the first it could not."""
 
     begin: int
@@ -20,7 +20,7 @@ class Call(NamedTuple):
     """The place of the call around this one, in the list of calls."""
 
 
-class Calls:
+class ModuleCalls:
     """The calls of a model's modules during a run, in the order in which they begin.
 
     Hooks of the modules draw sequence numbers when a forward begins and ends; the ops know nothing of it.
@@ -28,7 +28,7 @@ class Calls:
 
     def __init__(self, model: Module) -> None:
         self.paths = {module: path for path, module in model.named_modules()}
-        self.calls: list[Call] = []
+        self.calls: list[ModuleCall] = []
         self._open: list[int] = []
 
     def run(self, model: Module, inputs: tuple[Any, ...]) -> Any:
@@ -47,7 +47,7 @@ class Calls:
         outer = self._open[-1] if self._open else None
         self._open.append(len(self.calls))
         begin = next(node.numbering)
-        self.calls.append(Call(begin, begin, self.paths[module], module, outer))
+        self.calls.append(ModuleCall(begin, begin, self.paths[module], module, outer))
 
     def _end(self, module: Any, args: Any, output: Any) -> None:
         place = self._open.pop()

@@ -121,7 +121,7 @@ def test_a_worker_that_differs_grades_nothing(
     about = {"version": cluster.version(), "is_sandboxed": False, "seed": 1, "limits": launch.Limits(), **change}
     monkeypatch.setattr(launch, "trouble", lambda: "none")
     with pytest.raises(cluster.SandboxError, match=reason):
-        cluster.grade_there(cluster.Run("test", **about), None, None, "")  # type: ignore[arg-type]
+        cluster.grade_there(cluster.GradeSettings("test", **about), None, None, "")  # type: ignore[arg-type]
 
 
 def test_a_lost_worker_costs_its_submission_alone() -> None:

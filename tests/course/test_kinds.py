@@ -8,7 +8,7 @@ import pytest
 from course.files import CODE
 from course.notebooks import notebook
 from course.source import kinds
-from course.source.exercises import Exercise, SourceError, read_exercises
+from course.source.exercises import ExerciseSource, SourceError, read_exercises
 from course.source.kinds import KINDS, Core, kind_of
 from tests.course.test_source import GOOD, HINT, source_of
 
@@ -22,7 +22,7 @@ class Hasty(kinds.Build):
     def where(self) -> str:
         return " · in less than a second"
 
-    def validate(self, exercise: Exercise) -> None:
+    def validate(self, exercise: ExerciseSource) -> None:
         exercise.task.expect("second" in exercise.task.text, "a hasty exercise names its limit")
 
 

@@ -17,7 +17,7 @@ from PIL import Image
 import minitorch
 from course import pictures
 from course.image import DENSITY, without_pixels
-from course.learner.share import Definition, Share
+from course.learner.share import Definition, Ownership
 from course.pictures import plots, theme
 from course.pictures.canvas import UNIT
 from course.pictures.package import package_map
@@ -181,7 +181,7 @@ def test_what_is_drawn_shows_on_both_themes(page: str) -> None:
 @pytest.mark.parametrize("kind", ["graded", "free"])
 def test_an_empty_box_of_the_map_has_an_outline_that_shows(page: str, kind: str) -> None:
     """A box that the picture's middle goes through, from its left side to its right one, at the size it is shown in."""
-    share = Share([Definition("mytorch.x:f", "x.py", "02", 40, kind, False)])
+    share = Ownership([Definition("mytorch.x:f", "x.py", "02", 40, kind, False)])
     drawn = Image.open(io.BytesIO(package_map(share).png)).convert("RGBA")
     ground = Image.new("RGBA", drawn.size, page)
     shown = np.asarray(Image.alpha_composite(ground, drawn).reduce(DENSITY).convert("RGB")) / 255

@@ -25,7 +25,7 @@ from course.checks.credit import Part, told
 from course.files import Course
 from course.grading.report import Item, Report, Result
 from course.reports.csv import COLUMNS, harmless, to_csv
-from course.reports.feedback import MAX_CHARACTERS, Difference, Task, clean, feedback, tasks_of
+from course.reports.feedback import MAX_CHARACTERS, Difference, TaskText, clean, feedback, tasks_of
 from course.reports.gradebook import Entry, Rules, entries, with_assignments
 from course.reports.gradescope import NotGradedError, to_gradescope
 from course.reports.html import page_names, write_html
@@ -117,7 +117,7 @@ def test_of_many_values_three_are_shown_and_the_mistake_stands_first() -> None:
     assert message.split("\n") == [
         "You started at 1.", "v0: expected 0, got 1", "v1: expected 1, got 2", "v2: expected 2, got 3", "and 2 more",
     ]  # fmt: skip
-    (told,) = feedback(Item("e", 0, 1, "failed", message), {"e": Task("", mistakes=["You started at 1."])}).told
+    (told,) = feedback(Item("e", 0, 1, "failed", message), {"e": TaskText("", mistakes=["You started at 1."])}).told
     assert (told.mistakes, [each.name for each in told.differences], told.text) == (
         ["You started at 1."], ["v0", "v1", "v2"], "and 2 more",
     )  # fmt: skip
@@ -130,7 +130,7 @@ def test_each_part_has_its_own_feedback() -> None:
     ]
     item = Item("e", 2, 3, "error", told(parts, ""), parts)
     assert item.message == f"g: {MISTAKE}\nx: expected 1, got 2\nRight: f (2 of 3 points)."
-    right, wrong = feedback(item, {"e": Task("", mistakes=[MISTAKE])}).told
+    right, wrong = feedback(item, {"e": TaskText("", mistakes=[MISTAKE])}).told
     assert (right.part, wrong.part, wrong.mistakes) == (parts[0], parts[1], [MISTAKE])
     assert wrong.differences == [Difference("x", "1", "2")]
 

@@ -9,21 +9,21 @@ from click.testing import CliRunner, Result
 
 import minitorch
 from course.__main__ import main
-from course.authoring.mutate import Mutant
+from course.authoring.mutate import Mutation
 from course.authoring.spoil import spoilers
 from course.files import Course
 
 torch = minitorch
 
 
-def spoiled(head: str, body: str, task: str = "", docstring: str = "") -> dict[str, Mutant]:
+def spoiled(head: str, body: str, task: str = "", docstring: str = "") -> dict[str, Mutation]:
     """The spoilers of a function with this head, by what they do."""
     answer = f"    ### BEGIN SOLUTION\n    {body}\n    ### END SOLUTION\n"
     solution = f'from __future__ import annotations\n\ndef {head}:\n    """{docstring}"""\n{answer}'
     return {mutant.becomes: mutant for mutant in spoilers(solution, task)}
 
 
-def run(mutant: Mutant) -> Any:
+def run(mutant: Mutation) -> Any:
     """The function of a spoiled answer."""
     scope: dict[str, Any] = {"torch": torch, "np": np}
     exec(mutant.text, scope)
@@ -89,7 +89,7 @@ def test_an_argument_is_ignored_or_taken_for_another() -> None:
     assert run(made["takes a for b and b for a"])(3, 4, **given) == (4, 3, *right[2:])
 
 
-def is_refused(made: dict[str, Mutant], does: str, wrong: Any, right: Any) -> bool:
+def is_refused(made: dict[str, Mutation], does: str, wrong: Any, right: Any) -> bool:
     """Whether one input is refused, and another one isn't."""
     run(made[does])(right)
     with pytest.raises(RuntimeError, match="spoiled"):

@@ -16,8 +16,8 @@ from course.grading.trial import Trial, tried
 from course.notebooks import notebook
 from course.sandbox.launch import Limits
 from course.source import cells, planting
-from course.source.exercises import Exercise, SourceError, read_exercises
-from course.variants import Served, here, verify
+from course.source.exercises import ExerciseSource, SourceError, read_exercises
+from course.variants import ServedVariants, here, verify
 
 RIGHT = {
     "a sum": "return sum(values)",
@@ -64,7 +64,7 @@ def source(
     return "\n\n".join(made) + "\n"
 
 
-def read(folder: Path, content: str) -> Exercise:
+def read(folder: Path, content: str) -> ExerciseSource:
     path = folder / "chapters" / "01_total" / "exercises.py"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content, encoding="utf-8")
@@ -233,7 +233,7 @@ class Code:
 
 @pytest.mark.parametrize("place", ["here", "served"])
 def test_arguments_are_data_and_run_no_code_where_the_variants_are(place: str) -> None:
-    served = Served(lambda: [text("a sum")])
+    served = ServedVariants(lambda: [text("a sum")])
     candidate = here(text("a sum"), 0) if place == "here" else served.candidate(0, 0)
     with pytest.raises((pickle.UnpicklingError, RuntimeError), match="takes numbers, strings, arrays"):
         candidate([Code()])
@@ -242,7 +242,7 @@ def test_arguments_are_data_and_run_no_code_where_the_variants_are(place: str) -
 
 
 def test_a_candidate_changes_the_callers_arguments_as_a_function_does() -> None:
-    served = Served(lambda: [text("empties the list"), "def f(x):\n    x /= 2\n    raise KeyError('gone')"])
+    served = ServedVariants(lambda: [text("empties the list"), "def f(x):\n    x /= 2\n    raise KeyError('gone')"])
     values, array = [1, 2], np.ones(2)
     assert served.candidate(0, 0)(values) == 3
     assert values == []
@@ -255,9 +255,9 @@ def test_a_candidate_changes_the_callers_arguments_as_a_function_does() -> None:
 
 
 def test_faults_and_order_are_drawn_from_the_seed() -> None:
-    off = Served(lambda: [text("off by a drawn number")])
+    off = ServedVariants(lambda: [text("off by a drawn number")])
     assert len({off.candidate(seed, 0)([]) for seed in range(20)}) > 3
-    served = Served(lambda: [text(name) for name in ALL])
+    served = ServedVariants(lambda: [text(name) for name in ALL])
     accepts_sums = [
         [*verify(lambda c: c([1, 1]) == 2, [], np.random.default_rng(seed), served=served).values()]
         for seed in range(3)

@@ -15,7 +15,7 @@ from course.files import CODE, Course
 from course.grading.grade import grade
 from course.notebooks.notebook import exercise_of, role, tasks
 from course.source.exercises import SourceError, read_cells, read_exercises
-from course.variants import Served, here, keyed
+from course.variants import ServedVariants, here, keyed
 from tests.course.test_source import CHECK, GOOD, MUTANT, source_of
 
 COUNTS = """
@@ -44,8 +44,8 @@ def machines() -> dict[str, str]:
     return {cell.metadata["machine"]: cell.text for cell in cells if cell.role == "machine"}
 
 
-def served(text: str, key: str) -> Served:
-    return Served(lambda: [keyed(text, key)])
+def served(text: str, key: str) -> ServedVariants:
+    return ServedVariants(lambda: [keyed(text, key)])
 
 
 def test_a_machine_counts_and_its_seal_is_of_its_key_its_seed_and_its_words() -> None:

@@ -69,7 +69,7 @@ class Functions(NamedTuple):
     stored: Callable[[Any], Any]
 
 
-class Binomial(NamedTuple):
+class BinomialParameters(NamedTuple):
     """What the numbers of n trials depend on, arrays with a number for each element.
 
     What is counted are successes or failures, whichever are rarer. The names up to `quick` say how they are drawn; the
@@ -89,7 +89,7 @@ class Binomial(NamedTuple):
     m: Array
 
     @classmethod
-    def of(cls, n: Array, prob: Array) -> Binomial:
+    def of(cls, n: Array, prob: Array) -> BinomialParameters:
         """Those of arrays of one dtype, in which is computed what PyTorch computes in it, and the rest in float64."""
         p = np.where(prob <= 0.5, prob, (1 - prob.astype(np.float64)).astype(prob.dtype))
         way = np.where(n * p >= 10, TRANSFORMED, GEOMETRIC) * ((n > 0) & (prob > 0) & (prob < 1))
@@ -120,7 +120,7 @@ class Binomial(NamedTuple):
 
 def _block(uniform: Array, count: Array, prob: Array) -> tuple[Array, int]:
     """Numbers for as many elements as the uniform numbers suffice for, and how many of these they took."""
-    elements = Binomial.of(count, prob)
+    elements = BinomialParameters.of(count, prob)
     rounded = count.dtype == np.float32 and count.max() >= 2**24
     if elements.way[0] == TRANSFORMED and not rounded and np.all(count == count[0]) and np.all(prob == prob[0]):
         return _all_alike(uniform, elements)
@@ -129,7 +129,7 @@ def _block(uniform: Array, count: Array, prob: Array) -> tuple[Array, int]:
     return _one_after_another(uniform, elements, _acceptance(elements, ROUNDED if rounded else OF_NUMBERS))
 
 
-def _all_alike(uniform: Array, elements: Binomial) -> tuple[Array, int]:
+def _all_alike(uniform: Array, elements: BinomialParameters) -> tuple[Array, int]:
     """The numbers of elements that are all like the first one, and are drawn by transformed rejection."""
     quick, *first = (each[0] for each in (*elements[2:], elements.greatest()))
     pairs = uniform[: uniform.size // 2 * 2].reshape(-1, 2)
@@ -142,7 +142,7 @@ def _all_alike(uniform: Array, elements: Binomial) -> tuple[Array, int]:
     return k[chosen], 2 * int(chosen[-1] + 1) if chosen.size else 0
 
 
-def _acceptance(elements: Binomial, functions: Functions) -> Acceptance:
+def _acceptance(elements: BinomialParameters, functions: Functions) -> Acceptance:
     """Says of an element, u and v whether it accepts what they propose."""
     rows = np.stack((*elements[3:], elements.greatest()), axis=1)
 
@@ -162,7 +162,7 @@ def _log_factorials() -> Array:
     return np.fromiter(map(math.lgamma, range(1, IN_TABLE + 1)), np.float64, IN_TABLE)
 
 
-def _acceptance_by_table(elements: Binomial) -> Acceptance:
+def _acceptance_by_table(elements: BinomialParameters) -> Acceptance:
     """The same for n < IN_TABLE, with logarithms of factorials from a table: faster, and the same mathematically."""
     n, log_odds = elements.n.astype(np.int64), np.log(elements.odds)
     m = np.where(elements.way == TRANSFORMED, elements.m, 0).astype(np.int64)
@@ -183,7 +183,7 @@ def _acceptance_by_table(elements: Binomial) -> Acceptance:
     return accepts
 
 
-def _one_after_another(uniform: Array, elements: Binomial, accepts: Acceptance) -> tuple[Array, int]:
+def _one_after_another(uniform: Array, elements: BinomialParameters, accepts: Acceptance) -> tuple[Array, int]:
     draws, minus_logs = uniform.data, (-np.log(uniform)).data
     log_failure, quick, n = elements.log_failure.data, elements.quick.data, elements.n.data
     made: list[int] = []  # a geometric number's events; otherwise where the pair starts that was accepted

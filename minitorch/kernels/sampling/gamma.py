@@ -18,7 +18,7 @@ import numpy as np
 from minitorch.kernels.sampling.ahead import Drawn, draw_ahead
 from minitorch.kernels.sampling.arithmetic import Array, elementary
 from minitorch.kernels.sampling.fill import not_implemented
-from minitorch.kernels.sampling.rejection import SQUEEZE, Gamma, gamma_accepts, gamma_sample
+from minitorch.kernels.sampling.rejection import SQUEEZE, GammaParameters, gamma_accepts, gamma_sample
 from minitorch.random import Generator
 
 MANY: Final = 16  # elements from which on the block is worth its start
@@ -55,18 +55,20 @@ def dirichlet(alpha: Array, generator: Generator) -> Array:
 
 def _gamma(alpha: Array, generator: Generator, dtype: np.dtype[Any]) -> Array:
     """Gamma numbers in the dtype of alpha, as precise as `dtype` needs them."""
-    elements = Gamma.of(alpha.ravel())
+    elements = GammaParameters.of(alpha.ravel())
     if alpha.size < MANY:
         each = zip(*(constants.tolist() for constants in elements), strict=True)
         numbers = np.array([gamma_sample(a, power, c, d, generator) for a, power, c, d in each], np.float64)
     else:
         numbers = draw_ahead(
-            lambda uniform, *block: _numbers(uniform, Gamma(*block), generator, dtype), generator, *elements
+            lambda uniform, *block: _numbers(uniform, GammaParameters(*block), generator, dtype), generator, *elements
         )
     return np.asarray(np.fmax(numbers.astype(alpha.dtype).reshape(alpha.shape), np.finfo(alpha.dtype).tiny))
 
 
-def _numbers(uniform: Array, elements: Gamma, generator: Generator, dtype: np.dtype[Any]) -> tuple[Array, int]:
+def _numbers(
+    uniform: Array, elements: GammaParameters, generator: Generator, dtype: np.dtype[Any]
+) -> tuple[Array, int]:
     """Numbers for as many elements as the uniform numbers suffice for, and how many of these they took."""
     draws = uniform.data
     alpha, power, c, d = (constants.data for constants in elements)
@@ -108,7 +110,9 @@ def _numbers(uniform: Array, elements: Gamma, generator: Generator, dtype: np.dt
     generator.next_normal = waiting
     firsts = np.flatnonzero(paired[:element])[::2]
     halves = np.stack([firsts, firsts + 1])
-    numbers[halves] = _of_pairs(uniform, np.array(pairs, np.int64), Gamma(*(each[halves] for each in elements)), dtype)
+    numbers[halves] = _of_pairs(
+        uniform, np.array(pairs, np.int64), GammaParameters(*(each[halves] for each in elements)), dtype
+    )
     return numbers[:element], used
 
 
@@ -128,7 +132,7 @@ def _quick(uniform: Array) -> bytes:
     return accepted.tobytes()
 
 
-def _of_pairs(uniform: Array, pairs: Array, elements: Gamma, dtype: np.dtype[Any]) -> Array:
+def _of_pairs(uniform: Array, pairs: Array, elements: GammaParameters, dtype: np.dtype[Any]) -> Array:
     """The numbers of elements of which two, a column, take the halves of the pair that starts at each of `pairs`."""
     radius, angle = np.sqrt(-2 * elementary("log1p", -uniform[pairs + 1], dtype)), 2 * np.pi * uniform[pairs]
     y = 1 + elements.c * (radius * np.stack([np.cos(angle), np.sin(angle)]))

@@ -19,7 +19,7 @@ SQUEEZE = float(np.float32(0.0331))
 LARGE_RATE = 10.0
 
 
-class Gamma(NamedTuple):
+class GammaParameters(NamedTuple):
     """What gamma numbers of shape α need, a float64 each: arrays, or the numbers of one element.
 
     Below 1, α is raised by one and the result times u^power.
@@ -31,7 +31,7 @@ class Gamma(NamedTuple):
     d: Any
 
     @classmethod
-    def of(cls, alpha: Array) -> Gamma:
+    def of(cls, alpha: Array) -> GammaParameters:
         """Those of an array of α, in whose precision they are computed."""
         small = alpha < 1
         d = (alpha + small - THIRD).astype(np.float64)

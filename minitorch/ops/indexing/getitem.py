@@ -176,7 +176,7 @@ def _one_number(args: Sequence[Any]) -> tuple[Op, Sequence[Any]] | None:
 @declare(
     overlap=(NO_SOURCE,),
     **_INDEXES,
-    instead=_one_number,
+    redirect=_one_number,
     on_expanded=("index_put_", "tensor[indices] = tensor"),
     variants="function method inplace",
     edits=True,
