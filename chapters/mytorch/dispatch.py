@@ -3,9 +3,9 @@
 # 02b · Types and dispatch
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
+from inspect import Parameter, Signature
 from types import MethodType
 from typing import Any
 
@@ -79,7 +79,8 @@ class Operation:
         self.name = self.__name__ = name or kernel.__name__
         self.__doc__ = kernel.__doc__
         self.parameters = parameters_of(kernel)
-        self.defaults = dict(zip(reversed(self.parameters), reversed(kernel.__defaults__ or ()), strict=False))
+        defaults = getattr(kernel, "__defaults__", None) or ()
+        self.defaults = dict(zip(reversed(self.parameters), reversed(defaults), strict=False))
         OPERATIONS[self.name] = FUNCTIONS[self.name] = self
         setattr(Tensor, self.name, self)
 
@@ -96,16 +97,18 @@ class Operation:
         """The arguments in the order of the parameters, with the defaults."""
         known = {**self.defaults, **dict(zip(self.parameters, args, strict=False)), **kwargs}
         if len(known) == len(self.parameters) >= len(args) and kwargs.keys().isdisjoint(self.parameters[: len(args)]):
-            return tuple([known[name] for name in self.parameters])
+            return tuple(map(known.get, self.parameters))
+        named = [Parameter(name, 1, default=self.defaults.get(name, Parameter.empty)) for name in self.parameters]
         try:
-            return inspect.signature(self.kernel).bind(*args, **kwargs).args
+            return Signature(named).bind(*args, **kwargs).args
         except TypeError as error:
             raise TypeError(f"{self.name}(): {error}") from None
 
 
 def parameters_of(function: Function) -> tuple[str, ...]:
-    """The names of a function's parameters, as `inspect.signature` would find them in ten times the time."""
-    return function.__code__.co_varnames[: function.__code__.co_argcount]
+    """The names of a function's parameters, which `inspect.signature` finds in ten times the time; none of NumPy's."""
+    code = getattr(function, "__code__", None)
+    return code.co_varnames[: code.co_argcount] if code else ()
 
 
 def operation(kernel: Function, check: Function | None = None) -> Operation:

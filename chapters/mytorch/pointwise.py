@@ -20,9 +20,18 @@ class Pointwise(Operation):
     elementwise = True
 
     def __init__(
-        self, kernel: Function, name: str, *, floating: bool = False, wide: bool = False, apart: tuple[str, ...] = ()
+        self,
+        kernel: Function,
+        name: str,
+        parameters: str = "",
+        *,
+        floating: bool = False,
+        wide: bool = False,
+        apart: tuple[str, ...] = (),
     ) -> None:
         super().__init__(kernel, run_in_common_type, name)
+        if parameters:  # those of one of NumPy's functions, whose names for them aren't PyTorch's
+            self.parameters, self.__doc__ = tuple(parameters.split()), None
         self.floating, self.wide, self.apart = floating, wide, apart
 
 
@@ -78,49 +87,49 @@ def fill_where(x: Any, mask: Any, value: Any) -> Any:
 
 pointwise, pointwise_float = Pointwise, partial(Pointwise, floating=True)
 
-# A lambda names the operation's parameters, for keyword arguments and derivatives; NumPy's functions have no names.
+# A kernel's parameters are the operation's, for keyword arguments and derivatives. NumPy's functions get names here.
 
-add = pointwise(lambda x, y: np.add(x, y), "add")
-sub = pointwise(lambda x, y: np.subtract(x, y), "sub")
-mul = pointwise(lambda x, y: np.multiply(x, y), "mul", wide=True)
-div = pointwise_float(lambda x, y: np.divide(x, y), "div", wide=True)
-floor_divide = pointwise(lambda x, y: whole_quotient(x, y), "floor_divide", wide=True)
-remainder = pointwise(lambda x, y: np.remainder(x, y), "remainder")
-pow = pointwise(lambda x, exponent: power(x, exponent), "pow")
-maximum = pointwise(lambda x, y: np.maximum(x, y), "maximum")
-minimum = pointwise(lambda x, y: np.minimum(x, y), "minimum")
+add = pointwise(np.add, "add", "x y")
+sub = pointwise(np.subtract, "sub", "x y")
+mul = pointwise(np.multiply, "mul", "x y", wide=True)
+div = pointwise_float(np.divide, "div", "x y", wide=True)
+floor_divide = pointwise(whole_quotient, "floor_divide", wide=True)
+remainder = pointwise(np.remainder, "remainder", "x y")
+pow = pointwise(power, "pow")
+maximum = pointwise(np.maximum, "maximum", "x y")
+minimum = pointwise(np.minimum, "minimum", "x y")
 
-neg = pointwise(lambda x: np.negative(x), "neg")
-abs = pointwise(lambda x: np.abs(x), "abs")
-sign = pointwise(lambda x: np.sign(x), "sign")
-floor = pointwise(lambda x: np.floor(x), "floor")
-ceil = pointwise(lambda x: np.ceil(x), "ceil")
-round = pointwise(lambda x: np.round(x), "round")
-exp = pointwise_float(lambda x: np.exp(x), "exp")
-log = pointwise_float(lambda x: np.log(x), "log")
-log1p = pointwise_float(lambda x: np.log1p(x), "log1p")
-sqrt = pointwise_float(lambda x: np.sqrt(x), "sqrt")
+neg = pointwise(np.negative, "neg", "x")
+abs = pointwise(np.abs, "abs", "x")
+sign = pointwise(np.sign, "sign", "x")
+floor = pointwise(np.floor, "floor", "x")
+ceil = pointwise(np.ceil, "ceil", "x")
+round = pointwise(np.round, "round", "x")
+exp = pointwise_float(np.exp, "exp", "x")
+log = pointwise_float(np.log, "log", "x")
+log1p = pointwise_float(np.log1p, "log1p", "x")
+sqrt = pointwise_float(np.sqrt, "sqrt", "x")
 rsqrt = pointwise_float(lambda x: 1 / np.sqrt(x), "rsqrt")
 reciprocal = pointwise_float(lambda x: 1 / x, "reciprocal")
-sin = pointwise_float(lambda x: np.sin(x), "sin")
-cos = pointwise_float(lambda x: np.cos(x), "cos")
-tanh = pointwise_float(lambda x: np.tanh(x), "tanh")
+sin = pointwise_float(np.sin, "sin", "x")
+cos = pointwise_float(np.cos, "cos", "x")
+tanh = pointwise_float(np.tanh, "tanh", "x")
 sigmoid = pointwise_float(lambda x: 1 / (1 + np.exp(-x)), "sigmoid")
 
-eq = pointwise(lambda x, y: np.equal(x, y), "eq")
-ne = pointwise(lambda x, y: np.not_equal(x, y), "ne")
-lt = pointwise(lambda x, y: np.less(x, y), "lt")
-le = pointwise(lambda x, y: np.less_equal(x, y), "le")
-gt = pointwise(lambda x, y: np.greater(x, y), "gt")
-ge = pointwise(lambda x, y: np.greater_equal(x, y), "ge")
-isnan = pointwise(lambda x: np.isnan(x), "isnan")
-isfinite = pointwise(lambda x: np.isfinite(x), "isfinite")
-bitwise_and = pointwise(lambda x, y: np.bitwise_and(x, y), "bitwise_and")
-bitwise_or = pointwise(lambda x, y: np.bitwise_or(x, y), "bitwise_or")
-bitwise_xor = pointwise(lambda x, y: np.bitwise_xor(x, y), "bitwise_xor")
-bitwise_not = pointwise(lambda x: np.invert(x), "bitwise_not")
+eq = pointwise(np.equal, "eq", "x y")
+ne = pointwise(np.not_equal, "ne", "x y")
+lt = pointwise(np.less, "lt", "x y")
+le = pointwise(np.less_equal, "le", "x y")
+gt = pointwise(np.greater, "gt", "x y")
+ge = pointwise(np.greater_equal, "ge", "x y")
+isnan = pointwise(np.isnan, "isnan", "x")
+isfinite = pointwise(np.isfinite, "isfinite", "x")
+bitwise_and = pointwise(np.bitwise_and, "bitwise_and", "x y")
+bitwise_or = pointwise(np.bitwise_or, "bitwise_or", "x y")
+bitwise_xor = pointwise(np.bitwise_xor, "bitwise_xor", "x y")
+bitwise_not = pointwise(np.invert, "bitwise_not", "x")
 
-where = pointwise(lambda condition, x, y: np.where(condition, x, y), "where", apart=("condition",))
+where = pointwise(np.where, "where", "condition x y", apart=("condition",))
 masked_fill = pointwise(fill_where, "masked_fill", apart=("mask", "value"))
 clamp = pointwise(lambda x, min=None, max=None: np.clip(x, min, max), "clamp")
 

@@ -18,7 +18,8 @@ def new(array: Any, where: str | device | None = None, requires_grad: bool = Fal
     """A tensor on a device with the elements of a NumPy array, which it takes over where it can."""
     target = device(where) if where is not None else settings.default_device
     made = from_array(TO_DEVICE[target.type](array, target))
-    made.requires_grad = requires_grad
+    if requires_grad:
+        made.requires_grad = True
     return made
 
 

@@ -21,7 +21,8 @@ Dims = int | tuple[int, ...] | list[int] | None
 def sum(x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
     """The sum along the dimensions `dim` (all of them), int64 for booleans and integers. 16-bit types round once."""
     dtype = total_type(x)
-    return np.sum(x, normalize_dims(dim, x.ndim), dtype=wide_type(dtype), keepdims=keepdim).astype(dtype, copy=False)
+    total = x.sum(normalize_dims(dim, x.ndim), dtype=wide_type(dtype), keepdims=keepdim)
+    return total.astype(dtype, copy=False)
 
 
 @operation
