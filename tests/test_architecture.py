@@ -151,8 +151,9 @@ def test_an_import_inside_a_function_says_what_it_loads() -> None:
 
 
 def test_a_file_holds_one_idea_in_400_lines() -> None:
-    long = {str(path.relative_to(PACKAGE)) for path in MODULES.values() if len(path.read_text().splitlines()) > 400}
-    assert long == set()
+    files = [*MODULES.values(), *(PACKAGE.parent / "course").rglob("*.py")]
+    long = {path.relative_to(PACKAGE.parent).as_posix() for path in files if len(path.read_text().splitlines()) > 400}
+    assert long - {"course/interview/estimates.py"} == set()  # a list of questions
 
 
 def test_every_file_that_the_document_names_exists() -> None:
