@@ -73,7 +73,9 @@ def grade(
         read = [reader.read(path) for path in notebooks(paths)]
     given = [pair for each in read for pair in (of_assignment(each, assignment) if assignment else each)]
     given = [pair for pair in given if (pair[0].path, pair[0].digest) not in known]
-    redrawn, points = before.redrawn if before else [], points_of(course)
+    assigned = with_assignments(Report(seed, [result for result, _ in given]), points_of(course)).submissions
+    given = [(result, submission) for result, (_, submission) in zip(assigned, given, strict=True)]
+    redrawn = before.redrawn if before else []
     with tempfile.TemporaryDirectory(prefix="course-") as folder:
         references = References(sources, course, Path(folder), seed, explain, redrawn)
 
@@ -86,7 +88,7 @@ def grade(
             again = {result.path: result for result in new}
             kept = [again.get(result.path, result) for result in held]
             added = [result for result in new if result.path not in known_paths]
-            return with_assignments(Report(seed, kept + added, references.redrawn()), points)
+            return Report(seed, kept + added, references.redrawn())
 
         def keep_all(new: list[Result]) -> None:
             keep(with_held(new))

@@ -370,7 +370,7 @@ def to_sparse(
     Raises NotImplementedError for any other form of sparsity. https://pytorch.org/docs/stable/generated/torch.Tensor.to_sparse.html
     """
     if layout is sparse_csr:
-        return input.to_sparse_csr(dense_dim)  # type: ignore[attr-defined]
+        return input.to_sparse_csr(dense_dim)
     other = blocksize is not None or dense_dim not in (None, 0) or sparse_dim not in (None, 2)
     if other or input.dim() != 2 or layout not in (None, sparse_coo):
         raise NotImplementedError("to_sparse: only matrices with the layouts sparse_coo and sparse_csr are supported")

@@ -464,7 +464,10 @@ def test_an_unreadable_notebook_keeps_its_maximum(own_course: Course) -> None:
     path = own_course.exercises / f"{CHAPTER}.ipynb"
     most = practise([path], own_course).submissions[0].max_score
     path.write_text("{")
-    for report in (practise([path], own_course), grade([path], own_course)):
+    told: list[int] = []
+    graded = grade([path], own_course, keep=lambda report: told.extend(map(id, report.submissions)))
+    assert {*told} <= {*map(id, graded.submissions)}  # the same objects, by which a progress bar knows what is new
+    for report in (practise([path], own_course), graded):
         (result,) = report.submissions
         assert (result.status, result.chapter, result.score, result.max_score) == ("rejected", CHAPTER, 0, most)
         assert "not a valid notebook" in result.reason

@@ -68,8 +68,9 @@ def real_if(xp: Any, array: Array, dtype: DType | None) -> Array:
 
 def rounded_to(xp: Any, array: Array, dtype: DType | None) -> Array:
     """What a sum in the dtype that was asked for adds up: numbers of two bytes are rounded before, and `real_if`."""
-    is_rounded = dtype is not None and dtype.is_low_precision and array.dtype != dtype.numpy
-    return cast(xp, array, dtype) if is_rounded else real_if(xp, array, dtype)
+    if dtype is not None and dtype.is_low_precision and array.dtype != dtype.numpy:
+        return cast(xp, array, dtype)
+    return real_if(xp, array, dtype)
 
 
 def _rounded(result: Array, kind: DType) -> Array:
