@@ -86,7 +86,8 @@ class Predict(Round):
         else:
             message, near = verdicts.counted(verdict.message)
             if astray := predictions.astray(course, exercise, given):
-                message = f"{message.splitlines()[0]}\n\n{astray}" if message else ""
+                counted = next((line for line in message.splitlines() if line.endswith("answers are right.")), "")
+                message = f"{counted}\n\n{astray}".strip()
             told = f"**Not right.** {message}{_solution(asking)}" if message else "**Right.** "
             score = max(verdict.score, near)
         yield Say(f"{told.rstrip()}\n\n{timed(asking)}")

@@ -33,7 +33,7 @@ def test_an_estimate_is_right_within_its_tolerance(bank: Bank, course: Course, e
         )
         assert (answer.score, answer.sure) == (score, 70)
         assert "isn't one number" in shown[1].text
-        assert (f"within {close:.0%}" if close else "exactly") in shown[0].text
+        assert (f"within {100 * close:.0f} %" if close else "exactly") in shown[0].text
         assert shown[-1].text.startswith("**Close enough" if score else "**No")
 
 
