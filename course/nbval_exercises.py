@@ -11,12 +11,12 @@ import pytest
 from _pytest.junitxml import xml_key
 from _pytest.terminal import TerminalReporter
 
+from course.checks.printable import clean
 from course.files import Course
 from course.grading.grade import Practice, is_open
 from course.grading.report import Result
 from course.grading.submission import Submission as Answers
 from course.learner.package import keep_passed
-from course.reports.feedback import clean
 from course.reports.junit import properties
 from course.sandbox.launch import Limits
 

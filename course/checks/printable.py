@@ -14,6 +14,13 @@ def printable(text: str, kept: str = "\n\t") -> str:
     return "".join(c if c.isprintable() or c in kept else c.encode("unicode_escape").decode() for c in text)
 
 
+def clean(text: str, limit: int = MAX_MESSAGE) -> str:
+    """Text without ANSI's colours, control and bidirectional characters made visible, and cut at `limit` characters."""
+    shown = printable(ANSI.sub("", text))
+    cut = len(shown) - limit
+    return f"{shown[:limit]}… ({cut} more characters)" if cut > 0 else shown
+
+
 def printable_path(path: Path) -> str:
     """A path as text, a different one for each path; a byte of the name that is not UTF-8 is `\\udc80` to `\\udcff`."""
     return printable(path.as_posix().replace("\\", "\\\\"), kept="")

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from course.check import PRACTICE_SEED
-from course.checks.printable import printable
+from course.checks.printable import clean, printable
 from course.files import Course
+from course.grading.assigned import with_assignments
 from course.grading.brief import shorten
 from course.grading.find import notebooks
 from course.grading.intake import Read, Reader, of_assignment
@@ -24,8 +25,6 @@ from course.grading.report import Item, Report, Result
 from course.grading.run import Run
 from course.grading.submission import Submission
 from course.learner import package, withheld
-from course.reports.feedback import clean, points_of
-from course.reports.gradebook import with_assignments
 from course.sandbox.launch import Limits, SandboxError
 from course.work import unsealed
 
@@ -73,7 +72,7 @@ def grade(
         read = [reader.read(path) for path in notebooks(paths)]
     given = [pair for each in read for pair in (of_assignment(each, assignment) if assignment else each)]
     given = [pair for pair in given if (pair[0].path, pair[0].digest) not in known]
-    assigned = with_assignments(Report(seed, [result for result, _ in given]), points_of(course)).submissions
+    assigned = with_assignments(Report(seed, [result for result, _ in given]), reader.points).submissions
     given = [(result, submission) for result, (_, submission) in zip(assigned, given, strict=True)]
     redrawn = before.redrawn if before else []
     with tempfile.TemporaryDirectory(prefix="course-") as folder:
@@ -127,6 +126,11 @@ class Practice:
         """Read a notebook, which is rejected unless it is one of the course."""
         return self._reader.read(path)[0]
 
+    @property
+    def assignments(self) -> dict[str, int]:
+        """The points of each chapter."""
+        return self._reader.points
+
     def points(self, chapter: str) -> dict[str, int]:
         """The points of each exercise of a chapter."""
         return {name: about["points"] for name, about in self._references.of(chapter).tasks.items()}
@@ -145,7 +149,7 @@ def practise(paths: Iterable[Path], course: Course, only: str = "") -> Report:
         if only:
             read = [(result, given and _of_one(given, only)) for result, given in read]
         graded = Report(PRACTICE_SEED, [practice.judged(*each) for each in read])
-        report = with_assignments(graded, points_of(course))
+        report = with_assignments(graded, practice.assignments)
     for result in report.submissions if only else ():
         result.items = [item for item in result.items if item.grade_id == only]
         result.score = sum(item.points for item in result.items)

@@ -57,6 +57,11 @@ class Reader:
         if self._served is not None:
             self._served.close()
 
+    @property
+    def points(self) -> dict[str, int]:
+        """The points of each chapter."""
+        return {name: outline.points for name, outline in self._outlines.items()}
+
     def read(self, path: Path) -> list[Read]:
         """Read a file: one submission, and one more for each chapter to which exercises that it answers have moved.
 
@@ -115,6 +120,7 @@ def outline_of(source: Path | NotebookNode) -> Outline:
         {cell.id: role(cell) for cell in notebook.cells},
         {cell.id: exercise_of(cell) for cell in solutions},
         {cell.source.strip(): exercise_of(cell) for cell in notebook.cells if role(cell) in ("setup", "check")},
+        sum(about["points"] for about in tasks(notebook).values()),
     )
 
 

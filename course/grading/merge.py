@@ -36,6 +36,8 @@ class Outline:
     """The exercise of each solution cell, by its id."""
     given: dict[str, str]
     """The exercise that each check is about, by its text; nothing for the text of a setup cell."""
+    points: int
+    """Of all its exercises."""
 
 
 def chapter_of(notebook: Any, stem: str, chapters: Mapping[str, Outline]) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 
-from course.reports.feedback import clean
+from course.checks.printable import clean
 from course.reports.gradebook import Entry, in_utc
 
 COLUMNS = [

@@ -11,12 +11,9 @@ from typing import Any
 
 from course.checks import credit, mistakes
 from course.checks.credit import Part
-from course.checks.printable import ANSI, printable
+from course.checks.printable import clean
 from course.files import Course, damaged
 from course.grading.report import Item
-
-MAX_CHARACTERS = 2000
-"""How much of a message is shown."""
 
 _COUNTED = re.compile(
     r"(?P<expected>.+) as expected, but (?P<wrong>\d+) of (?P<all>\d+) values differ; "
@@ -106,13 +103,6 @@ def _told(it: Item | Part, task: TaskText) -> Told:
     differences = _differences(values) if it.status == "failed" and values else []
     text = more if differences else message
     return Told(found, differences, "" if it.status == "skipped" else text, it if isinstance(it, Part) else None)
-
-
-def clean(text: str, limit: int = MAX_CHARACTERS) -> str:
-    """Text without ANSI's colours, control and bidirectional characters made visible, and cut at `limit` characters."""
-    shown = printable(ANSI.sub("", text))
-    cut = len(shown) - limit
-    return f"{shown[:limit]}… ({cut} more characters)" if cut > 0 else shown
 
 
 def tasks_of(course: Course) -> dict[str, TaskText]:

@@ -1,13 +1,12 @@
 """The gradebook: for each student and chapter the one file that counts, and what is deducted because it is late."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import PurePosixPath
 
 from course.grading.report import Report, Result
-from course.grading.student import called, is_called, students_of
+from course.grading.student import students_of
 
 ATTEMPTS = ("best", "last", "first")
 
@@ -75,7 +74,7 @@ def entries(report: Report, chapters: Collection[str], rules: Rules, one_student
     another chapter are graded there too; that result counts unless the student handed in that chapter's own notebook.
 
     Args:
-        report: with the chapters of rejected files, see `with_assignments`.
+        report: with the chapters of rejected files, see `course.grading.assigned`.
         chapters: all that there are.
         rules: which file counts.
         one_student: all files are the same person's, whatever they are called.
@@ -107,29 +106,6 @@ def _is_of_its_own(result: Result) -> bool:
 def _outcome(result: Result) -> str:
     points = f"{result.score} of {result.max_score} points" if result.status == "graded" else result.status
     return ", ".join(filter(None, [points, result.submitted_at]))
-
-
-def with_assignments(report: Report, points: Mapping[str, int]) -> Report:
-    """Give rejected files the chapter that their names say, and its points as their maximum.
-
-    Args:
-        report: as graded; its results are filled in, and stay the same objects for who has counted them.
-        points: the points of each chapter.
-
-    Returns:
-        The report.
-    """
-    for each in report.submissions:
-        if each.chapter is None and each.status == "rejected":
-            each.chapter = named_chapter(each.path, points)
-        each.max_score = each.max_score or points.get(each.chapter or "", 0)
-    return report
-
-
-def named_chapter(path: str, chapters: Collection[str]) -> str | None:
-    """The chapter that the file, or else a folder, is called like; None if there is none."""
-    names = [called(PurePosixPath(path).name), *(folder.name for folder in PurePosixPath(path).parents)]
-    return next((each for name in names for each in chapters if is_called(name, each)), None)
 
 
 def in_utc(moment: datetime | str | None) -> str:

@@ -11,9 +11,10 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
 
+from course.checks.printable import clean
 from course.files import Course, write_atomically
 from course.grading.report import Report
-from course.reports.feedback import clean, feedback, tasks_of, titles_of, verdict_of
+from course.reports.feedback import feedback, tasks_of, titles_of, verdict_of
 from course.reports.gradebook import Entry, Rules, in_utc
 from course.reports.overview import chapters, learners
 from course.sandbox.launch import description

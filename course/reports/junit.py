@@ -7,8 +7,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 from course.checks import credit
+from course.checks.printable import clean
 from course.grading.report import Item, Report, Result
-from course.reports.feedback import clean
 
 _ELEMENTS = {"failed": "failure", "missing": "failure", "timeout": "error", "error": "error", "skipped": "skipped"}
 

@@ -11,11 +11,12 @@ from rich.table import Table
 
 from course.checks.printable import printable_path
 from course.files import Course, write_atomically
+from course.grading.assigned import with_assignments
 from course.grading.find import notebooks
 from course.grading.report import Report, Result
 from course.reports.csv import to_csv
 from course.reports.feedback import points_of
-from course.reports.gradebook import Entry, Rules, entries, with_assignments
+from course.reports.gradebook import Entry, Rules, entries
 from course.reports.gradescope import to_gradescope
 from course.reports.html import write_html
 from course.reports.junit import to_junit

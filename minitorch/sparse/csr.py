@@ -234,6 +234,9 @@ def from_coo(matrix: SparseTensor) -> SparseCsrTensor:
     return SparseCsrTensor(_begins(rows, of.shape[0]), columns, of.values(), of.shape, _MADE_BY)
 
 
+SparseTensor.to_sparse_csr = from_coo
+
+
 def _begins(rows: Tensor, count: int) -> Tensor:
     """Where each row begins in a list that is in order, and the end."""
     ends: Tensor = rows.bincount(minlength=count).cumsum(0)
