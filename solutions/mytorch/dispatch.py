@@ -98,7 +98,10 @@ class Operation:
         known = {**self.defaults, **dict(zip(self.parameters, args, strict=False)), **kwargs}
         if len(known) == len(self.parameters) >= len(args) and kwargs.keys().isdisjoint(self.parameters[: len(args)]):
             return tuple(map(known.get, self.parameters))
-        named = [Parameter(name, 1, default=self.defaults.get(name, Parameter.empty)) for name in self.parameters]
+        named = [
+            Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=self.defaults.get(name, Parameter.empty))
+            for name in self.parameters
+        ]
         try:
             return Signature(named).bind(*args, **kwargs).args
         except TypeError as error:
