@@ -13,7 +13,9 @@ from course.authoring.mutate import mutants
 from course.authoring.trials import unmade
 from course.files import CODE, Course
 from course.source.exercises import SourceError, read_exercises
+from tests.turn import in_turn, this_turn
 
+RECORDS = in_turn(sorted(CODE.glob("chapters/*/equivalent.yml")), 8, this_turn())
 LAST = """# %% answer="core_strides" {says}
 def strides(size):
     return {value}
@@ -215,7 +217,7 @@ def test_records_of_mutants_that_are_gone_or_refused_are_listed(own_core_course:
     assert "recorded" not in run(own_core_course, "mutants", "core_strides", "--seed", "3").stdout
 
 
-@pytest.mark.parametrize("path", sorted(CODE.glob("chapters/*/equivalent.yml")), ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.parent.name)
 def test_each_record_names_a_mutant_or_a_spoiler_of_the_reference(path: Path) -> None:
     source = read_exercises(path.with_name("exercises.py"))
     assert [str(each) for each in unmade(source, read_equivalents(path, source))] == []
