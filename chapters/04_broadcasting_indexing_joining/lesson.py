@@ -65,7 +65,7 @@ for a, b in [((4, 1), (4,)), ((8, 1, 6, 1), (7, 1, 5)), ((2, 3), (2,)), ((5, 1),
 pictures.broadcast((8, 1, 6, 1), (7, 1, 5), names=("x", "y"))
 
 # %% [markdown]
-# The toy is wrong twice. PyTorch refuses the third pair, because 3 and 2 differ and neither of them is 1. (The first shape
+# The toy is wrong twice. PyTorch refuses the third pair: 3 and 2 differ, and neither of them is 1. (The first shape
 # contains a 2 as well, but not at its right end.) In the fourth pair, a 1 meets a 0 and the result has length 0, so "take the
 # larger" can't be the rule. The rule has three parts:
 #
@@ -73,8 +73,8 @@ pictures.broadcast((8, 1, 6, 1), (7, 1, 5), names=("x", "y"))
 # 2. In each dimension the lengths must be equal, or one of them must be 1.
 # 3. The result has the length that isn't 1, or 1 if both are.
 #
-# Stretching needs no memory, because a stretched dimension has stride 0 as in [chapter 03](03_views_and_layout.ipynb), but
-# the *result* does:
+# Stretching needs no memory: a stretched dimension has stride 0, as in [chapter 03](03_views_and_layout.ipynb). But the *result*
+# does:
 
 # %% tags=["proof-stretch-is-free"]
 column, row = torch.broadcast_tensors(torch.zeros(1000, 1), torch.zeros(1000))
@@ -104,9 +104,9 @@ print("expanded:", (far_squares[:, None] + far_squares - 2 * far @ far.t())[0, 1
 #   distances. With |a|² + |b|² − 2 a·b, a matrix multiplication does the work, and nothing larger than (n, m) is allocated.
 # - *Longer:* `torch.cdist` does that by default if there are more than 25 points. Alternatively, compute the difference in chunks
 #   of rows, or let a compiler fuse subtraction and sum, so that the large tensor never reaches memory.
-# - *They ask next:* What does the expansion cost? It costs precision, because two large numbers cancel. For 10000 and 10001
+# - *They ask next:* What does the expansion cost? Precision: two large numbers cancel. For 10000 and 10001
 #   in float32 it returns 0 instead of 1, and it may return negative values, so clamp before a square root.
-# - *The trap:* "Broadcasting is free." The inputs aren't copied, but the result is allocated.
+# - *The trap:* Calling broadcasting free. The inputs aren't copied, but the result is allocated.
 # - *Proof:* `proof-pairwise`, `proof-stretch-is-free`.
 #
 # ### `mytorch`: a check before the kernel
@@ -133,7 +133,7 @@ calls = {
 beside(calls)
 
 # %% [markdown]
-# In place, the right operand may be stretched. The left one may not, because the result has to fit into its memory.
+# In place, the right operand may be stretched. The left one may not: the result has to fit into its memory.
 #
 # **Interview · What are the rules of broadcasting?**
 #
@@ -142,22 +142,22 @@ beside(calls)
 #   stride 0.
 # - *Longer:* In place, only the other operand is stretched. In the backward pass, a stretched operand gets the *sum* of its
 #   gradients over the stretched dimensions ([chapter 06](06_computation_graph.ipynb)).
-# - *They ask next:* What do (5, 1) and (0,) give? They give (5, 0), because a 1 can become 0.
-# - *The trap:* Don't forget the memory of the result: in the cell, two inputs of 4 kB give a sum of 4 MB.
+# - *They ask next:* What do (5, 1) and (0,) give? (5, 0): a 1 can become 0.
+# - *The trap:* Forgetting the memory of the result. In the cell, two inputs of 4 kB give a sum of 4 MB.
 # - *Proof:* `proof-broadcast-rule`; memory: `proof-stretch-is-free`; in place: `proof-broadcast-errors`.
 #
 # **Interview · Predictions have shape (n, 1), targets (n,). What happens?**
 #
 # - *Thirty seconds:* Their difference has shape (n, n), so the loss compares every prediction with every target, and no error is
 #   raised.
-# - *Longer:* `squeeze(1)` the prediction or `unsqueeze(1)` the target, since `mse_loss` only warns.
+# - *Longer:* `squeeze(1)` the prediction or `unsqueeze(1)` the target. `mse_loss` only warns.
 # - *They ask next:* How do you guard against it? I assert equal shapes before the loss.
-# - *The trap:* Don't test with a batch of one, where the bug doesn't show.
+# - *The trap:* Testing with a batch of one, where the bug doesn't show.
 # - *Proof:* `proof-silent-broadcast`.
 #
 # ### Myth · "To broadcast, each tensor needs at least one dimension"
 # PyTorch's documentation lists this as a rule, but it isn't one: in the last pair of [the cell above](proof-broadcast-rule),
-# the shape `()` has no dimensions, and yet the sum has shape (2, 3), because missing dimensions count as 1.
+# the shape `()` has no dimensions, and yet the sum has shape (2, 3): missing dimensions count as 1.
 #
 # ### `keepdim`
 # `sum(1)` removes a dimension, so its result is aligned with the columns instead of the rows. If the matrix is square, that
@@ -185,7 +185,7 @@ for name, each in reads.items():
 # in an order that no stride describes, so the result is a copy. A 0-d integer tensor counts as an integer, unless it is
 # uint8, which is an old spelling of a mask. Python's `True` and `False` are masks as well, not the integers 1 and 0.
 #
-# When you *write*, `x[…] = v` reaches `x` with any index, because Python calls `x.__setitem__`. A second pair of brackets
+# When you *write*, Python calls `x.__setitem__`, so `x[…] = v` reaches `x` with any index. A second pair of brackets
 # changes that:
 
 # %% tags=["proof-chained"]
@@ -202,17 +202,17 @@ for name, each in {"a[[0, 1], 0, 0] = -1": a, "b[[0, 1]][:, 0, 0] = -1": b, "c[0
 # **Interview · `x[0:2]` or `x[[0, 1]]`: what is the difference?**
 #
 # - *Thirty seconds:* The values are the same, but the slice is a view and shares memory, while the list makes a copy.
-# - *Longer:* Integers, slices, `None` and `...` give views, whereas a single list of integers, mask or index tensor makes the
-#   whole result a copy. As the target of an assignment, both reach `x`.
+# - *Longer:* Integers, slices, `None` and `...` give views. A single list of integers, mask or index tensor makes the whole
+#   result a copy. As the target of an assignment, both reach `x`.
 # - *They ask next:* Why can't a list give a view? `[0, 2, 1]` would need steps of +2 and −1 along one dimension. `[0, 1]` could
 #   be a view, but PyTorch decides by the type of the index, not by its values.
-# - *The trap:* Don't write `x[[0, 1]][:, 0] = 0`, which changes a copy, when you mean `x[[0, 1], 0] = 0`.
+# - *The trap:* Writing `x[[0, 1]][:, 0] = 0`, which changes a copy, instead of `x[[0, 1], 0] = 0`.
 # - *Proof:* `proof-view-or-copy`; the writes: `proof-chained`.
 #
 # ### Build: views first, then one copy
 # Read the items of `x[:, [-1], ::2]` from left to right; here each applies to one dimension. A slice can be applied
-# immediately, as a view. A list can't, because it needs a copy. Since one copy at the end is enough for all lists, the list
-# waits in `pending`, which has one entry for each dimension handled so far: the index that waits, or None. By hand, the steps
+# immediately, as a view. A list can't: it needs a copy. One copy at the end is enough for all lists, so the list waits in
+# `pending`, which has one entry for each dimension handled so far: the index that waits, or None. By hand, the steps
 # are:
 
 # %%
@@ -229,8 +229,8 @@ print(index(seen, tuple(pending)).tolist(), torch.arange(24).reshape(2, 3, 4)[:,
 
 # %% [markdown] given="mytorch.indexing:getitem mytorch.indexing:index mytorch.indexing:places"
 # The next item applies to the dimension whose number is the current length of `pending`. That stays true when dimensions come
-# and go: the 1 in `x[1]` removes its dimension and adds no entry, while `None` adds a dimension and an entry. You will write
-# the loop, `take_views`, and `slice_bounds`, which converts `::2` to (0, 4, 2), while the rest is provided:
+# and go: the 1 in `x[1]` removes its dimension and adds no entry; `None` adds a dimension and an entry. You will write the
+# loop, `take_views`, and `slice_bounds`, which converts `::2` to (0, 4, 2). The rest is provided:
 
 # %% [markdown]
 # ### Masks
@@ -253,11 +253,11 @@ print(grid[torch.tensor([True, False])].tolist(), outcome(lambda: grid[torch.ten
 # - *Thirty seconds:* The size of the result depends on how many elements of the mask are True. The CPU has to wait for that count
 #   before it can allocate the result, so the GPU's queue runs empty.
 # - *Longer:* `torch.where(mask, x, 0)` or `masked_fill` have a result of fixed shape, and they need no synchronization. `nonzero`
-#   waits like the mask, while `x[index]` with an index tensor on the GPU doesn't.
-# - *They ask next:* What does a mask mean for `torch.compile`? The data-dependent shape usually breaks the graph, while
-#   `where` is compiled and fused.
-# - *The trap:* Don't call `x[mask].sum()` in a training loop, where `(x * mask).sum()` would do, unless `x` contains
-#   infinities or NaN.
+#   waits like the mask; `x[index]` with an index tensor on the GPU doesn't.
+# - *They ask next:* What does a mask mean for `torch.compile`? The data-dependent shape usually breaks the graph. `where` is
+#   compiled and fused.
+# - *The trap:* Calling `x[mask].sum()` in a training loop, where `(x * mask).sum()` would do, unless `x` contains infinities or
+#   NaN.
 # - *Proof:* the indices behind a mask: `proof-mask`; what waits for the GPU: [chapter 05](05_devices.ipynb).
 #
 # ### Index tensors are broadcast: pairs
@@ -277,20 +277,20 @@ pictures.grids(("board[first, second]", board, pairs), ("board[first[:, None], s
 
 # %% [markdown]
 # If the indexed dimensions are adjacent, the new one takes their place; if a slice separates them, it comes first. In the last line NumPy
-# treats the integer 0 as an index like the list, while PyTorch applies the integer before it looks at the list.
+# treats the integer 0 as an index like the list. PyTorch applies the integer before it looks at the list.
 #
 # **Interview · You index with two lists. What do you get?**
 #
-# - *Thirty seconds:* You get pairs, because the lists are broadcast against each other: element k is `x[a[k], b[k]]`.
+# - *Thirty seconds:* Pairs. The lists are broadcast against each other, so element k is `x[a[k], b[k]]`.
 # - *Longer:* For a grid, make one of them a column: `x[a[:, None], b]`. If there is a slice between them, the new dimensions come
 #   first.
-# - *They ask next:* What about an integer and a list, as in `x[0, :, [0, 1]]`? PyTorch applies the integer first, whereas NumPy
-#   doesn't, so its result has a different shape.
-# - *The trap:* `board[:, columns]` doesn't pick one column per row: it takes all of these columns from every row.
+# - *They ask next:* What about an integer and a list, as in `x[0, :, [0, 1]]`? PyTorch applies the integer first. NumPy doesn't,
+#   so its result has a different shape.
+# - *The trap:* Using `board[:, columns]` to pick one column per row. It takes all of these columns from every row.
 # - *Proof:* `proof-pairs`; the trap: `proof-one-per-row`.
 #
 # ## Joining and splitting
-# `cat` joins along an existing dimension and `stack` along a new one, and both copy, whereas `split` and `chunk` give views.
+# `cat` joins along an existing dimension and `stack` along a new one. Both copy; `split` and `chunk` give views.
 
 # %% tags=["proof-cat-stack"]
 a, b = torch.ones(2, 3), torch.zeros(2, 3)
@@ -319,44 +319,27 @@ print(recorded.tensor_split(2)[0].add_(1), outcome(recorded.chunk(2)[1].add_, 1)
 # `chunk(4)` returned only three parts: six elements in four parts would be 1.5 each, which `chunk` rounds up to 2, and three
 # parts of 2 use everything up.
 #
-# The write into a chunk worked because no gradient was needed. While autograd records, PyTorch refuses to write into a view
+# The write into a chunk worked: no gradient was needed. While autograd records, PyTorch refuses to write into a view
 # that comes from an operation with several outputs, such as `split`, `chunk` and `unbind`. (A loop over a tensor calls
 # `unbind`.) `tensor_split` makes each part by a slice of its own, and a slice accepts the write. [Chapter
 # 07](07_backward_in_depth.ipynb) explains how writes get into the graph.
 #
 # **Interview · `cat` or `stack`? `split` or `chunk`?**
 #
-# - *Thirty seconds:* `cat` joins along an existing dimension, whereas `stack` joins along a new one. `split` takes the length of
-#   the parts, while `chunk` takes their number.
+# - *Thirty seconds:* `cat` joins along an existing dimension, `stack` along a new one. `split` takes the length of the parts,
+#   `chunk` their number.
 # - *Longer:* `stack` is `unsqueeze` on each tensor, then `cat`, so it needs equal shapes. `cat` promotes dtypes and needs equal
 #   lengths in all other dimensions, although an empty vector of shape (0,) goes with anything.
-# - *They ask next:* Which of them copy? `cat` and `stack` do, while `split` and `chunk` return views. A write into a part goes
+# - *They ask next:* Which of them copy? `cat` and `stack`. `split` and `chunk` return views. A write into a part goes
 #   through, unless autograd records it; then it raises an error.
-# - *The trap:* `chunk(n)` can return fewer than n parts, whereas `tensor_split(n)` returns n.
-# - *Proof:* `proof-cat-stack`, `proof-chunk`.
-#
-# ### What `cat` in a loop costs
-# If you collect pieces in a loop, should you call `cat` in each step, or once at the end? Each `cat` copies all of its
-# inputs, so the next cell counts the copied elements:
-
-
-# %% tags=["proof-cat-in-a-loop"]
-def grow(count):
-    collected, copied = torch.zeros(1), 0
-    for _ in range(count - 1):
-        collected = torch.cat([collected, torch.zeros(1)])
-        copied += len(collected)
-    return copied
-
-
-counts = [10, 100, 1000]
-copied = {"cat in a loop": [grow(count) for count in counts], "one cat": counts}
-print(copied)
-pictures.curves(copied, counts, xlabel="pieces", ylabel="pieces copied", log="xy")
+# - *They ask next:* What does `cat` cost in a loop? Each call copies everything so far, so collect a list and call it once.
+# - *The trap:* Counting on n parts from `chunk(n)`, which can return fewer. `tensor_split(n)` returns n.
+# - *Proof:* `proof-cat-stack`, `proof-chunk`; the loop: `proof-cat-in-a-loop`.
 
 # %% [markdown]
 # ## `gather` and `scatter_`
-# A classifier returned logits for three classes, and you want the logit of the correct class in each row.
+# A classifier returned logits for three classes, and you want the logit of the correct class in each row. Below the five attempts, the
+# cell does the same for a language model, whose logits have shape (B, T, V), and computes its loss.
 
 # %% tags=["proof-one-per-row"]
 logits, label = torch.tensor([[10, 11, 12], [20, 21, 22]]), torch.tensor([2, 0])
@@ -365,10 +348,16 @@ print("logits[arange, label]", logits[torch.arange(2), label].tolist())
 print("gather", logits.gather(1, label[:, None]).tolist())
 print("take_along_dim, index [[-1]]", torch.take_along_dim(logits, torch.tensor([[-1]]), 1).tolist())
 print("index_select", logits.index_select(1, label).tolist())
+scores, target = torch.arange(24.0).reshape(2, 3, 4) % 5, torch.tensor([[1, 0, 3], [2, 2, 0]])
+found = scores.gather(-1, target.unsqueeze(-1)).squeeze(-1) - scores.logsumexp(-1)
+loss = torch.nn.functional.cross_entropy(scores.flatten(0, 1), target.flatten())
+print(tuple(found.shape), f"minus the mean: {-found.mean().item():.4f}, cross_entropy: {loss.item():.4f}")
+print("scores[:, :, target]", tuple(scores[:, :, target].shape))
 
 # %% [markdown]
-# `gather` needs no `arange`, because it reads along `dim` where the index says, while along each other dimension an element keeps
-# its own position. For three dimensions these are the formulas:
+# `gather` needs no `arange`: it reads along `dim` where the index says, and along each other dimension an element keeps its own
+# position. `take_along_dim` is `gather` with broadcasting and negative indices, as the `[[-1]]` for all rows shows. `index_select`
+# takes the *same* positions from every row. For three dimensions these are the formulas of `gather`, and of its counterpart:
 #
 # | dim | `out = x.gather(dim, index)` | `x.scatter_(dim, index, src)` |
 # |---|---|---|
@@ -448,32 +437,99 @@ for where in (label, torch.tensor([[-1]]), torch.tensor([[1]])):
 #   `dim` by the index, and the result has the shape of the index. A typical use is the logit of the correct class in each row.
 # - *Longer:* The index has as many dimensions as the input and isn't broadcast against it, though it may be shorter along the
 #   other dimensions. Negative indices are refused.
-# - *They ask next:* What is its gradient? It is `scatter_add` of the incoming gradient, at the same index.
-# - *The trap:* Don't write `logits[:, label]`, which takes every label's column from every row.
+# - *They ask next:* What is its gradient? `scatter_add` of the incoming gradient, at the same index.
+# - *They ask next:* What if the index is too small? The result has the index's shape, so rows are silently missing.
+# - *The trap:* Giving it a `(1, k)` index for all rows. `gather` doesn't broadcast, so `expand` the index or call `take_along_dim`.
 # - *Proof:* `proof-gather-formulas`, `proof-one-per-row`; limits and gradient: `proof-scatter`.
 #
-# **Interview · `gather`, `take_along_dim` or `index_select`?**
+# **Interview · How do you get each label's log-probability from logits (B, T, V) without a loop?**
 #
-# - *Thirty seconds:* `index_select` takes the same positions from every row, whereas `gather` takes a different one for each
-#   element. `take_along_dim` is `gather` with broadcasting and negative indices, like NumPy's `take_along_axis`.
-# - *Longer:* All three copy. `argmax` and `argsort` return exactly the index that `take_along_dim` needs, with `keepdim=True` for
-#   `argmax`, and `index_select` is what an embedding does along dimension 0.
-# - *They ask next:* What if the index of `gather` is too small? The result has the index's shape, so rows are silently missing:
-#   an index of shape (1, 1) returns a single value.
-# - *The trap:* `gather` doesn't broadcast a `(1, k)` index over all rows, as `take_along_dim` does, so `expand` the index
-#   first.
-# - *Proof:* `proof-one-per-row`; the small and the negative index: `proof-scatter`.
+# - *Thirty seconds:* `logits.gather(-1, labels.unsqueeze(-1)).squeeze(-1) - logits.logsumexp(-1)`. I pick each label's logit along
+#   the last dimension and subtract the logarithm of the sum, and the result has shape (B, T).
+# - *Longer:* `log_softmax` followed by `gather` gives the same, but creates another tensor of (B, T, V). `gather` refuses negative
+#   indices, so replace ignored labels of −100 by 0 first, and mask the results.
+# - *They ask next:* Why not `log(softmax(x))`? A small probability underflows to 0, and its logarithm is −∞.
+# - *The trap:* Indexing with `logits[:, :, labels]`, which takes every label at every position: (B, T, B, T).
+# - *Proof:* `proof-one-per-row`; the negative index: `proof-scatter`.
 #
 # **Interview · `scatter_` with repeated indices: what happens?**
 #
-# - *Thirty seconds:* One of the values remains, and PyTorch doesn't promise which, so use `scatter_add_` if you want the sum.
+# - *Thirty seconds:* One of the values remains, and PyTorch doesn't promise which. So use `scatter_add_` if you want the sum.
 # - *Longer:* `index_put_(…, accumulate=True)` is the counterpart for indexing. On a GPU, the order in which `scatter_add_`
 #   adds can change between runs, and the last digits with it.
-# - *They ask next:* How do you write one-hot in one line? I write `torch.zeros(n, c).scatter_(1, label[:, None], 1.0)`.
-# - *The trap:* The shape of the index decides how much of `src` is used, and the rest is silently ignored.
+# - *They ask next:* How do you write one-hot in one line? `torch.zeros(n, c).scatter_(1, label[:, None], 1.0)`.
+# - *The trap:* Passing an index that is smaller than `src`: the rest of `src` is silently ignored.
 # - *Proof:* `proof-scatter`.
 #
-# ## Milestone: any index, the same answer
+# ## Einstein summation: `einsum`
+# `einsum` gives each dimension of its operands a letter. Dimensions with the same letter are aligned, and the elements are multiplied.
+# A letter that doesn't appear after the arrow is summed over. What does each line compute?
+
+# %% tags=["proof-einsum"]
+q, k = torch.arange(6).reshape(2, 3), torch.arange(12).reshape(4, 3)
+equations = {"ij->ji": (q,), "ij->i": (q,), "i,j->ij": (q[1], k[1]), "id,id->i": (q, q), "id,jd->ij": (q, k)}
+equations |= {"ii->i": (q @ q.t(),), "id,jd->i": (q, k)}
+for equation, operands in equations.items():
+    print(f"{equation:9}", torch.einsum(equation, *operands).tolist())
+queries, keys = torch.arange(24).reshape(1, 2, 3, 4), torch.arange(40).reshape(1, 2, 5, 4)
+scores = torch.einsum("bhid,bhjd->bhij", queries, keys)
+print(tuple(scores.shape), "equal:", torch.equal(scores, queries @ keys.transpose(-2, -1)))
+
+# %% [markdown]
+# The first five are a transpose, a sum of rows, an outer product, a dot product for each row, and a matrix multiplication. A letter that
+# an operand has twice stands for its diagonal. The last equation lost its `j`, so it also sums over `j`, and no error is raised.
+#
+# **Interview · What does `torch.einsum("bhid,bhjd->bhij", q, k)` compute?**
+#
+# - *Thirty seconds:* Attention scores: for each batch b and head h, the dot product of query i with key j. Equal letters are
+#   aligned, and d is summed over, because it doesn't appear after the arrow.
+# - *Longer:* It is `q @ k.transpose(-2, -1)`. PyTorch runs two operands as one batched matrix multiplication if something is summed
+#   over. With more operands the order of the products decides the cost; PyTorch goes from left to right unless `opt_einsum` is
+#   installed.
+# - *They ask next:* How do you write a batched outer product? `"bi,bj->bij"`: no letter is summed over.
+# - *The trap:* Forgetting a letter after the arrow. It is summed over without an error, so check the shape of the result.
+# - *Proof:* `proof-einsum`.
+
+# %% [markdown] tags=["short"]
+# ## Rapid fire
+# The cell below shows the answers.
+#
+# 1. What is the shape of (3, 1) + (1, 4)? (3, 4).
+# 2. `x[1:2]` or `x[1]`: which keeps the dimension? The slice.
+# 3. Does `x[5:9]` raise an error if `x` has 3 elements? No, a slice is clamped to the end. But `x[5]` raises an IndexError.
+# 4. Does `x[mask] = 0` copy `x`? No, it writes into the memory of `x`.
+# 5. What is the shape of a `stack` of ten (3,) tensors? (10, 3).
+
+# %% tags=["proof-rapid-fire"]
+line = torch.arange(3)
+print("1.", tuple((torch.zeros(3, 1) + torch.zeros(1, 4)).shape), " 2.", tuple(line[1:2].shape), tuple(line[1].shape))
+print("3.", line[5:9].tolist(), outcome(lambda: line[5]))
+line[line > 1] = 0
+print("4.", line.tolist(), " 5.", tuple(torch.stack([line] * 10).shape))
+
+# %% [markdown] tags=["short"]
+# ## Ten lines to remember
+# 1. Shapes are aligned on the right, where two lengths are equal or one of them is 1; otherwise PyTorch raises an error.
+# 2. A length of 1 stretches to any other length, even 0. The stretched input has stride 0 and takes no memory, but the result
+#    does.
+# 3. (n, 1) with (n,) gives (n, n), silently, so use `keepdim=True` when you reduce.
+# 4. In place, the left operand keeps its shape.
+# 5. Integers, slices, `None` and `...` give views; lists, masks and index tensors give copies.
+# 6. `x[a][b] = v` writes into a copy if `a` made one; `x[a, b] = v` reaches `x`.
+# 7. Index tensors are broadcast against each other, so two lists select pairs, not a grid.
+# 8. `cat` and `stack` copy, `split` and `chunk` give views, and `chunk` may return fewer parts.
+# 9. `gather` replaces coordinate `dim` by the index. `scatter_` goes the other way: for repeated positions it keeps one value,
+#    while `scatter_add_`, the backward of `gather`, sums them.
+# 10. `einsum` multiplies along equal letters and sums over each letter that is missing after the arrow.
+
+# %% [markdown]
+# ## You try
+# In [the exercises](../exercises/04_broadcasting_indexing_joining.ipynb) you predict which writes arrive, write four pieces of
+# your library, build the top-p filter of language models, fix a word count that loses words, and count the GPUs that `chunk`
+# leaves without work. [Chapter 05](05_devices.ipynb) is about where the values are stored.
+#
+# ## If you have time
+# ### Milestone: any index, the same answer
 # The next cell draws 2,000 random indices made of integers, slices, `None`, `...`, lists and masks. It reads and writes
 # through each of them, on `torch` and on your library, and compares shapes, values, strides and offsets of views, versions,
 # and errors.
@@ -506,9 +562,9 @@ for _ in range(2000):
 print(kinds, "different:", different)
 
 # %% [markdown]
-# ## Edge cases
+# ### Edge cases
 # These calls select nothing, use a negative step, index a 0-d tensor, or assign another dtype. Assigning to a slice calls
-# `copy_`, which converts, while assigning through a list calls `index_put_`, which doesn't.
+# `copy_`, which converts. Assigning through a list calls `index_put_`, which doesn't.
 
 # %%
 edges = {
@@ -520,72 +576,7 @@ edges = {
 }
 beside(edges)
 
-# %% [markdown] tags=["short"]
-# ## Rapid fire
-# The cell below shows the answers.
-#
-# 1. What is the shape of (3, 1) + (1, 4)? It is (3, 4).
-# 2. `x[1:2]` or `x[1]`: which keeps the dimension? The slice keeps it.
-# 3. Does `x[5:9]` raise an error if `x` has 3 elements? No, because a slice is clamped to the end, while `x[5]` raises an
-#    IndexError.
-# 4. Does `x[mask] = 0` copy `x`? No, because it writes into the memory of `x`.
-# 5. What is the shape of a `stack` of ten (3,) tensors? It is (10, 3).
-
-# %% tags=["proof-rapid-fire"]
-line = torch.arange(3)
-print("1.", tuple((torch.zeros(3, 1) + torch.zeros(1, 4)).shape), " 2.", tuple(line[1:2].shape), tuple(line[1].shape))
-print("3.", line[5:9].tolist(), outcome(lambda: line[5]))
-line[line > 1] = 0
-print("4.", line.tolist(), " 5.", tuple(torch.stack([line] * 10).shape))
-
 # %% [markdown]
-# ## Ten lines to remember
-# 1. Shapes are aligned on the right, where two lengths are equal or one of them is 1; otherwise PyTorch raises an error.
-# 2. A length of 1 stretches to any other length, even 0. The stretched input takes no memory, because its stride is 0, but the
-#    result does.
-# 3. (n, 1) with (n,) gives (n, n), silently, so use `keepdim=True` when you reduce.
-# 4. In place, the left operand keeps its shape.
-# 5. Integers, slices, `None` and `...` give views, while lists, masks and index tensors give copies.
-# 6. `x[a][b] = v` writes into a copy if `a` made one, whereas `x[a, b] = v` reaches `x`.
-# 7. Index tensors are broadcast against each other, so two lists select pairs, not a grid.
-# 8. `cat` and `stack` copy, while `split` and `chunk` give views, and `chunk` may return fewer parts.
-# 9. `gather` replaces coordinate `dim` by the index, and `scatter_` goes in the opposite direction.
-# 10. For repeated positions `scatter_` keeps one value, while `scatter_add_` sums them, as the backward of `gather` needs.
-#
-# ## You try
-# In [the exercises](../exercises/04_broadcasting_indexing_joining.ipynb) you predict which writes arrive, write four pieces of
-# your library, build the top-p filter of language models, fix a word count that loses words, and count the GPUs that `chunk`
-# leaves without work. [Chapter 05](05_devices.ipynb) is about where the values are stored.
-#
-# ## If you have time
-# ### Einstein summation: `einsum`
-# `einsum` gives each dimension of its operands a letter. Dimensions with the same letter are aligned, and the elements are multiplied.
-# A letter that doesn't appear after the arrow is summed over. What does each line compute?
-
-# %% tags=["proof-einsum"]
-q, k = torch.arange(6).reshape(2, 3), torch.arange(12).reshape(4, 3)
-equations = {"ij->ji": (q,), "ij->i": (q,), "i,j->ij": (q[1], k[1]), "id,id->i": (q, q), "id,jd->ij": (q, k)}
-equations |= {"ii->i": (q @ q.t(),), "id,jd->i": (q, k)}
-for equation, operands in equations.items():
-    print(f"{equation:9}", torch.einsum(equation, *operands).tolist())
-queries, keys = torch.arange(24).reshape(1, 2, 3, 4), torch.arange(40).reshape(1, 2, 5, 4)
-scores = torch.einsum("bhid,bhjd->bhij", queries, keys)
-print(tuple(scores.shape), "equal:", torch.equal(scores, queries @ keys.transpose(-2, -1)))
-
-# %% [markdown]
-# The first five are a transpose, a sum of rows, an outer product, a dot product for each row, and a matrix multiplication. A letter that
-# an operand has twice stands for its diagonal. The last equation lost its `j`, so it also sums over `j`, and no error is raised.
-#
-# **Interview · What does `torch.einsum("bhid,bhjd->bhij", q, k)` compute?**
-#
-# - *Thirty seconds:* It computes attention scores: for each batch b and head h, the dot product of query i with key j. Equal
-#   letters are aligned, and d is summed over, because it doesn't appear after the arrow.
-# - *Longer:* It is `q @ k.transpose(-2, -1)`, and PyTorch runs two operands as one batched matrix multiplication if something is summed over. With
-#   more operands the order of the products decides the cost; PyTorch goes from left to right unless `opt_einsum` is installed.
-# - *They ask next:* How do you write a batched outer product? I write `"bi,bj->bij"`, in which no letter is summed over.
-# - *The trap:* If you forget a letter after the arrow, it is summed over without an error, so check the shape of the result.
-# - *Proof:* `proof-einsum`.
-#
 # ### The real one: `__getitem__`
 # Compare `getitem` of `mytorch`, which you have seen, with minitorch's:
 
@@ -599,3 +590,23 @@ print(*(lib.arange(24).reshape(2, 3, 4).permute(2, 0, 1)[:, [0, 1]].stride() for
 # The plan is the same: first the views, then one copy. `_resolve` is the loop you will write, `index_` is `index`, and `alias` is
 # a view of everything, for `x[...]`. PyTorch adds one thing: its copy can keep the memory order of the source, as the strides
 # show, while `mytorch` stores its copy row by row.
+
+# %% [markdown]
+# ### What `cat` in a loop costs
+# If you collect pieces in a loop, should you call `cat` in each step, or once at the end? Each `cat` copies all of its
+# inputs, so the next cell counts the copied elements:
+
+
+# %% tags=["proof-cat-in-a-loop"]
+def grow(count):
+    collected, copied = torch.zeros(1), 0
+    for _ in range(count - 1):
+        collected = torch.cat([collected, torch.zeros(1)])
+        copied += len(collected)
+    return copied
+
+
+counts = [10, 100, 1000]
+copied = {"cat in a loop": [grow(count) for count in counts], "one cat": counts}
+print(copied)
+pictures.curves(copied, counts, xlabel="pieces", ylabel="pieces copied", log="xy")
