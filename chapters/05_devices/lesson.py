@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Devices
 # After this chapter your library has GPUs, which are simulated if your machine has none. Each tensor is on one of them or on the CPU,
-# `to` moves it, and most calls that mix two devices raise an error. You will be able to say on which device each result is, and why a
-# GPU's errors and times show up at the wrong line.
+# `to` moves it, and most calls that mix two devices raise an error. You will be able to say on which device each result is, how to time
+# a GPU, why its errors show up at the wrong line, and who holds its memory.
 
 # %% hidden=true
 from course import lesson
@@ -32,60 +32,7 @@ print(outcome(lambda: vector.to("cuda:1") * number))
 print(outcome(lambda: vector * number.to("cuda:1")))
 
 # %% [markdown]
-# Both lines mix a CPU tensor with a GPU tensor, yet the first one runs, while the second raises the error that you know from training
-# scripts.
-#
-# ## Device names: `torch.device`
-# A `torch.device` is only a name, made of a type and an optional index:
-
-# %% tags=["proof-spellings"]
-import minitorch as torch
-
-print(mytorch.device("cuda:1"), mytorch.device("cuda", 1), mytorch.device(type="cuda", index=1), mytorch.device(1))
-print("no index:", repr(torch.device("cuda")), " a GPU that isn't there:", torch.device("cuda:99"))
-print('device("cuda") == device("cuda:0"):', torch.device("cuda") == torch.device("cuda:0"))
-for text in ("gpu", "cuda:x"):
-    print(outcome(lambda text=text: mytorch.device(text)))
-
-# %% [markdown]
-# A misspelled type such as `gpu` raises an error at once, but nothing compares the name with the machine, so `cuda:99` is fine until you
-# create a tensor there. A bare integer is the legacy way to name a GPU, and PyTorch 2.13 refuses it on a machine without an accelerator.
-# `cuda` without an index isn't `cuda:0`: it means the *current* GPU, which is looked up when the name is used.
-#
-# Besides `cuda` there are `mps` for Apple's GPUs, `xpu` for Intel's, and `meta`, whose tensors have shapes but no values. Code that
-# should run on any of them calls `torch.accelerator.current_accelerator(check_available=True)`, which returns None if the machine has
-# none.
-#
-# A device is also a context manager: inside the block, it is the default device of functions such as `ones`. Which of these seven tensors
-# will be on `cuda:1`?
-
-# %% tags=["proof-context"]
-import numpy as np
-
-with mytorch.device("cuda:1"):
-    made = {"ones": mytorch.ones(2), "device=0": mytorch.ones(2, device=0), "tensor(vector)": mytorch.tensor(vector)}
-    made |= {"as_tensor(vector)": mytorch.as_tensor(vector), "ones_like(vector)": mytorch.ones_like(vector)}
-    made |= {"from_numpy": mytorch.from_numpy(np.ones(2)), "vector + 1": vector + 1}
-for name, each in made.items():
-    print(f"{name:18} {each.device}")
-print(f"{'after the context':18} {mytorch.ones(2).device}")
-
-# %% [markdown]
-# The context fills in a missing `device=` of `ones`, `tensor` and `as_tensor`, so the last two move `vector`, although it already has
-# a device. `ones_like` and `new_ones` also take a `device=`, but without one they use the device of their tensor. `from_numpy` shares
-# the array's memory, which belongs to the CPU.
-#
-# **Interview · What does `torch.device("cuda")` mean?**
-#
-# - *Thirty seconds:* It is a type without an index, so it means the current GPU at the moment the name is used. To name one particular
-#   GPU, I write `cuda:1` or `("cuda", 1)`, or the legacy integer `1`.
-# - *Longer:* The string isn't checked against the machine. As a context manager, a device is the default of `ones`, `tensor` and
-#   `as_tensor`, and an explicit `device=` overrides it.
-# - *They ask next:* What does `with torch.device("cuda:1")` do to `from_numpy`? Nothing, because the tensor shares the array's memory,
-#   which belongs to the CPU.
-# - *The trap:* Don't test `x.device == torch.device("cuda")`: the device of a GPU tensor has an index, so the two are never equal.
-#   Compare `x.device.type` instead.
-# - *Proof:* `proof-spellings`; the context: `proof-context`.
+# Both lines mix a CPU tensor with a GPU tensor. The first one runs, and the second raises the error that you know from training scripts.
 
 # %% [markdown] tags=["short"] given="mytorch.arrays:move mytorch.devices:to_device mytorch.devices:bring"
 # ## All tensors of a call on one device
@@ -115,6 +62,8 @@ print(one_place("cuda:1", "cuda:1"), "|", outcome(lambda: one_place("cuda:1", "c
 # is the device of `x + y`, and the marked ones are sums that `mytorch` computes although the model would raise an error.
 
 # %% tags=["proof-pairs"]
+import numpy as np
+
 from course import check, pictures
 
 kinds = {"cpu vector": ("cpu", (3,)), "cpu scalar": ("cpu", ())}
@@ -159,13 +108,12 @@ for index, source in ((slice(1, 3), values), (places, values), (places, number))
 # tensor or a mask, however, calls `index_put_`, which is a kernel with several inputs: it accepts a CPU scalar, but raises an error for
 # CPU values with a dimension.
 #
-# `mytorch` uses the same message everywhere, while PyTorch's generated checks, for example those of `gather`, `cat` and `@`, also name
-# the argument: "got index is on cpu, different from other tensors on cuda:1". minitorch has that wording, as you'll see in *Rapid fire*.
+# PyTorch's checks of `gather`, `cat` and `@` also name the argument: "got index is on cpu, different from other tensors on cuda:1".
 
 # %% [markdown] given="mytorch.devices:on_its_device mytorch.devices:ACROSS mytorch.devices:on_elements"
 # ## Your library: a dispatcher layer for devices
-# A rule for all operations belongs in a layer of chapter 02b's dispatcher, because a layer intercepts each call and may change its
-# arguments before it passes them `below`. This chapter fills the lowest of the four slots, `device`, with `one_device`, which you will
+# A rule for all operations belongs in a layer of chapter 02b's dispatcher. A layer intercepts each call and may change its arguments
+# before it passes them `below`. This chapter fills the lowest of the four slots, `device`, with `one_device`, which you will
 # write in exercise 2 and which uses `bring` from above. `ACROSS` contains the operations that copy from one device to another.
 #
 # The next cell borrows the top slot for a layer that prints each call.
@@ -192,19 +140,22 @@ pictures.layers(stack, call="gpu * number", path=["device"], **where)
 #
 # **Interview · Which operations may mix devices?**
 #
-# - *Thirty seconds:* Copies may: `to`, `cpu`, `cuda` and `copy_`. Most elementwise operations accept 0-d CPU tensors as inputs, and
+# - *Thirty seconds:* Copies: `to`, `cpu`, `cuda` and `copy_`. Most elementwise operations accept 0-d CPU tensors as inputs, and
 #   indexing accepts CPU indices, but nearly everything else requires all tensors to be on one device.
 # - *Longer:* A 0-d tensor on a GPU isn't moved to another device in an addition. As an index it is read automatically, but the CPU has
-#   to wait for its value. Assigning to a slice copies from any device, while assigning through a mask or an index tensor doesn't.
-# - *They ask next:* Is a tensor of length 1 an exception, too? No, because it has a dimension.
-# - *The trap:* `total += gpu_loss` with a CPU tensor `total` raises, because inputs may be moved automatically, but the result of an
-#   in-place operation can't move.
+#   to wait for its value. Assigning to a slice copies from any device; assigning through a mask or an index tensor doesn't.
+# - *They ask next:* Is a tensor of length 1 an exception, too? No, it has a dimension.
+# - *The trap:* Adding up losses with `total += gpu_loss` in a CPU tensor `total`, which raises an error. Inputs may be moved
+#   automatically; the result of an in-place operation can't.
 # - *Proof:* `proof-pairs`, `proof-exceptions`, `proof-rapid-fire`.
 #
 # ## Moving tensors: `to`, `cpu` and `cuda`
-# `to` takes a device, a dtype, both, or another tensor whose device and dtype it should match. When does it copy?
+# `to` takes a device, a dtype, both, or another tensor whose device and dtype it should match. `cuda` without an index means the
+# *current* GPU, which is `cuda:0` unless you choose another. When does `to` copy?
 
 # %% tags=["proof-to"]
+import minitorch as torch
+
 x = mytorch.ones(2, device="cuda:0")
 calls = ['to("cuda:0")', 'to("cuda")', "cuda()", "to(mytorch.float32)", "to(x)", 'to("cuda:0", copy=True)']
 for call in [*calls, "to(mytorch.float64)", "to(1)", "cpu()"]:
@@ -214,7 +165,7 @@ print("cuda() of a tensor on cuda:1 is on", x.to("cuda:1").cuda().device)
 layer = torch.nn.Linear(2, 2)
 print("a module changes itself:", layer.to(torch.float64) is layer, layer.weight.dtype)
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # `to` returns the tensor itself if device and dtype already match. Otherwise it returns a new tensor while `x` stays where it is, so you
 # have to write `x = x.to(device)`. A module, on the other hand, moves its own parameters. `x.cuda()` is `x.to("cuda")`: the result is on
 # the current GPU, even if `x` is on another one.
@@ -223,115 +174,15 @@ print("a module changes itself:", layer.to(torch.float64) is layer, layer.weight
 #
 # - *Thirty seconds:* `to` takes any device and dtype, so the same script runs with and without a GPU. `.cuda()` needs a GPU and takes
 #   the current one unless you give an index.
-# - *They ask next:* Does `x.to("cuda")` move `x`? No: `module.to` works in place, while `tensor.to` returns a result.
-# - *The trap:* Don't call `.cuda()` to make sure that a tensor is on a GPU: if it is on `cuda:1` while `cuda:0` is current, you get a
-#   copy on `cuda:0`.
+# - *They ask next:* Does `x.to("cuda")` move `x`? No: `module.to` works in place, `tensor.to` returns a result.
+# - *The trap:* Calling `.cuda()` to make sure that a tensor is on a GPU. If it is on `cuda:1` and `cuda:0` is current, you get a copy
+#   on `cuda:0`.
 # - *Proof:* `proof-to`.
-
-# %% [markdown] given="mytorch.cuda:device mytorch.cuda:computing_on"
-# ## The current GPU
-# `cuda` means the current GPU, and each *thread* has its own. It is GPU 0 until `set_device` changes it, or `cuda.device(i)` for a block
-# of code; `mytorch` simplifies this and has one for the process. CuPy computes on the current GPU, so `on_its_device` first makes the
-# tensors' GPU the current one:
-
-# %% tags=["proof-current"]
-far, near = mytorch.ones(2, device="cuda:2"), mytorch.zeros(2, device="cuda:0")
-with mytorch.cuda.device(1):
-    places = {"device='cuda'": mytorch.ones(2, device="cuda"), ".cuda()": mytorch.ones(2).cuda()}
-    places |= {"far + 1": far + 1, "far.clone()": far.clone(), "ones": mytorch.ones(2)}
-for name, each in places.items():
-    print(f"{name:14} {each.device}")
-print("far + near: ", outcome(lambda: far + near))
-print("copy_:      ", near.copy_(far), " far is on", far.device)
-near[1:] = mytorch.tensor([7.0])  # a slice is a view, into which copy_ writes; the values may come from the CPU
-print("near[1:] = …", near)
-
-# %% [markdown]
-# The current GPU decides where *new* tensors go when you ask for `cuda`. It doesn't move results, which are always on the device of their
-# inputs, and `ones` without a device still makes a CPU tensor. To combine tensors on two GPUs, copy one of them: `near.copy_(far)` writes
-# into the memory of `near`, so the result stays on `cuda:0`.
-#
-# **Interview · `torch.device("cuda:1")` or `torch.cuda.device(1)` as a context?**
-#
-# - *Thirty seconds:* The first one sets the default device, so `ones(2)` is on the GPU. The second one changes which GPU `cuda` means,
-#   and a plain `ones(2)` is still on the CPU.
-# - *Longer:* Neither moves a result, which is on the device of its inputs, but `as_tensor(x)` inside the first one copies `x` to that
-#   device.
-# - *They ask next:* How do two GPUs exchange data? I copy with `to` or `copy_`. If the GPUs have peer access, which
-#   `torch.cuda.can_device_access_peer(0, 1)` tells me, the copy goes directly over NVLink or PCIe, and otherwise through the CPU's
-#   memory.
-# - *The trap:* Don't rely on `set_device(1)` in a thread pool: the current GPU belongs to the thread that set it, so the workers still
-#   compute on GPU 0.
-# - *Proof:* `proof-current`; the first context: `proof-context`.
-#
-# ## Milestone: four devices at work
-# The program below splits a CPU batch over three GPUs, each with its own copy of the weight, and collects the results on the CPU, which
-# is the core of data parallelism. The last line forgets one copy.
-
-# %% tags=["proof-milestone", "raises-exception"]
-mytorch.manual_seed(0)
-batch, weight = mytorch.randn(12, 4), mytorch.randn(4, 2)
-parts = [part.to(place) for place, part in enumerate(batch.chunk(3))]
-results = [(part @ weight.to(part.device)).tanh() for part in parts]
-print("results on:", *(each.device for each in results))
-collected = mytorch.cat([each.cpu() for each in results])
-difference = (collected - (batch @ weight).tanh()).abs().max().item()
-print("collected on:", collected.device, f"  difference from one product on the CPU: {difference:.4f}")
-parts[1] @ weight.to(parts[0].device)
-
-# %% [markdown]
-# ## Visible GPUs: `CUDA_VISIBLE_DEVICES`
-# The environment variable `CUDA_VISIBLE_DEVICES` lists the GPUs that a program may see, in the order in which it sees them. The driver
-# reads the variable once, when the program first uses a GPU, so set it before Python starts. `simulate` takes such a string:
-
-# %% tags=["proof-visible"]
-for text in (None, "2,0", "1", "", "0,7,1"):
-    mytorch.cuda.simulate(3, visible=text)
-    names = [mytorch.cuda.get_device_name(place) for place in range(mytorch.cuda.device_count())]
-    print(f"{text!r:8}", {f"cuda:{place}": name for place, name in enumerate(names)})
-mytorch.cuda.simulate(3, visible="2,0")
-mytorch.cuda.set_device(1)
-places = {text: mytorch.ones(2, device=text).device for text in (None, "cuda")}
-print("current:", mytorch.cuda.get_device_name(), places, "|", outcome(lambda: mytorch.cuda.set_device(2)))
-
-# %% [markdown]
-# Inside the program the visible GPUs are numbered from 0. With `2,0`, for example, `cuda:0` is the machine's GPU 2, and there is no
-# `cuda:2`. The first index that isn't on the machine ends the list, so `0,7,1` leaves only GPU 0.
-#
-# **Interview · `CUDA_VISIBLE_DEVICES` or `set_device`?**
-#
-# - *Thirty seconds:* The variable hides GPUs from the whole program and numbers the visible ones from 0. `set_device` only chooses the
-#   current one among those.
-# - *Longer:* With the variable, code that says `cuda` or `cuda:0` runs unchanged on any GPU and can't touch another job's GPU. On a
-#   machine with different GPUs I also set `CUDA_DEVICE_ORDER=PCI_BUS_ID`, because by default CUDA puts the fastest GPU first, so its
-#   indices may differ from those of `nvidia-smi`.
-# - *They ask next:* Why may `os.environ[...] = "1"` have no effect? The driver may have read the variable already.
-# - *The trap:* Don't set `CUDA_VISIBLE_DEVICES=2` and then use `cuda:2`, because the only visible GPU is now called `cuda:0`.
-# - *Proof:* `proof-visible`.
-#
-# ## Lazy initialization
-# Initializing CUDA takes time and memory, so PyTorch puts it off until something needs a GPU. The cell tries this first with your
-# simulated GPUs, and then with minitorch, which has no GPU here and answers as a PyTorch without CUDA does:
-
-# %% tags=["proof-lazy"]
-mytorch.cuda.simulate(3)
-print(mytorch.cuda.device_count(), "GPUs, initialized:", mytorch.cuda.is_initialized())
-mytorch.ones(2, device="cuda")
-print("after the first tensor, initialized:", mytorch.cuda.is_initialized())
-print(torch.cuda.is_available(), torch.cuda.device_count(), torch.cuda.memory_allocated())
-print(outcome(lambda: torch.ones(2, device="cuda")))
-print(outcome(torch.cuda.Stream), "|", outcome(torch.cuda.current_device))
-mytorch.cuda.simulate(0)
-device = "cuda" if mytorch.cuda.is_available() else "cpu"
-print("a script that runs anywhere:", mytorch.ones(2, device=device))
-
-# %% [markdown]
-# Counting the GPUs initialized nothing, but the first tensor did. Without a GPU, the queries return False and 0 instead of raising an
-# error, so a script can ask first.
 #
 # ## Asynchronous execution and streams
-# Calls to a GPU are asynchronous: a call puts a kernel into a queue, the **stream**, and returns, while the kernel runs later. Since
-# times can only be measured on a real GPU, here is a model in which a launch takes the CPU 5 µs:
+# You time a matrix product on a GPU, and it takes 10 µs whatever its size. What did you measure? Calls to a GPU are asynchronous: a
+# call puts a kernel into a queue, the **stream**, and returns. The kernel runs later. Times can only be measured on a real GPU, so here
+# is a model in which a launch takes the CPU 5 µs:
 
 
 # %% tags=["proof-stream"]
@@ -375,12 +226,13 @@ two.wait(one.record())
 print("after an event, the next kernel starts at", two.launch(100)[0], "and the clock says", Stream.now)
 
 # %% [markdown]
-# Two streams took half the time because the model runs their kernels side by side, which a real GPU does only while it has room for
-# both. A tensor that one stream writes and another one reads needs `two.wait_stream(one)`, or an event as in the last lines, and
-# `tensor.record_stream(two)` keeps its memory from being reused too early. Copies that overlap with kernels need pinned memory and
-# `non_blocking=True` ([chapter 18](18_data.ipynb)).
+# After ten launches of 100 µs the clock says 50: without `torch.cuda.synchronize()`, a timer measures only the launches. Two streams took
+# half the time, since the model runs their kernels side by side. A real GPU does so only while it has room for both. A tensor that one
+# stream writes and another one reads needs `two.wait_stream(one)`, or an event as in the last lines, and `tensor.record_stream(two)` keeps
+# its memory from being reused too early. Copies that overlap with kernels need pinned memory and `non_blocking=True` ([chapter
+# 18](18_data.ipynb)).
 #
-# Without `torch.cuda.synchronize()`, a timer measures only the launches. Move the slider to see when the GPU has to wait for the CPU.
+# Move the slider to see when the GPU has to wait for the CPU.
 
 
 # %% hidden=true tags=["proof-launch-bound"]
@@ -397,14 +249,14 @@ def timeline(kernel):
 pictures.slider(timeline, start={"kernel": 12}, kernel=[2, 4, 5, 6, 12, 20])
 
 # %% [markdown]
-# If a kernel takes less than 5 µs, the GPU waits for the next launch, and then a faster GPU wouldn't help: the program is *launch-bound*.
+# If a kernel takes less than 5 µs, the GPU waits for the next launch. A faster GPU wouldn't help: the program is *launch-bound*.
 #
 # **Interview · Why is a model with many small operations slow on a GPU, and what helps?**
 #
 # - *Thirty seconds:* Each operation is a kernel launch, which takes the CPU several microseconds. If the kernels are shorter than that, the
 #   GPU waits for the CPU. I use larger batches, fuse kernels with `torch.compile`, or replay them as a CUDA graph with a single launch.
-# - *They ask next:* How do you recognize it? In a profiler's timeline there are gaps between the kernels, while the CPU is always busy.
-# - *The trap:* `nvidia-smi` may still report a high utilization, because it counts the time in which any kernel runs, however small.
+# - *They ask next:* How do you recognize it? In a profiler's timeline there are gaps between the kernels, and the CPU is always busy.
+# - *The trap:* Trusting a high utilization in `nvidia-smi`, which counts the time in which any kernel runs, however small.
 # - *Proof:* `proof-launch-bound`, on a model; fusion and CUDA graphs: [chapter 08b](08b_a_compiler.ipynb).
 #
 # ### Asynchronous errors and `CUDA_LAUNCH_BLOCKING`
@@ -447,14 +299,14 @@ for blocking in (False, True):
 #
 # **Interview · A matrix product on the GPU takes 10 µs, whatever its size. What did you measure?**
 #
-# - *Thirty seconds:* I measured the launch, because kernels run asynchronously. To measure the product, I run a few warm-up iterations
+# - *Thirty seconds:* The launch: kernels run asynchronously. To measure the product, I run a few warm-up iterations
 #   and call `torch.cuda.synchronize()` each time before I read the clock.
 # - *Longer:* Better still, use `start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))`, record one before and one after
 #   the work, synchronize once, and read `start.elapsed_time(end)` in milliseconds. The warm-up excludes initialization, the choice of
 #   algorithms and the allocator's first blocks.
-# - *They ask next:* What synchronizes implicitly? Everything does that needs a value on the CPU: `item()`, `cpu()`, printing, an `if` on
-#   a tensor, and `x[mask]`, whose shape depends on the values.
-# - *The trap:* Don't put `print(loss.item())` into every step, because then the CPU waits for the GPU in every step.
+# - *They ask next:* What synchronizes implicitly? Everything that needs a value on the CPU: `item()`, `cpu()`, printing, an `if` on a
+#   tensor, and `x[mask]`, whose shape depends on the values.
+# - *The trap:* Putting `print(loss.item())` into every step, so that the CPU waits for the GPU in every step.
 # - *Proof:* `proof-stream`, on a model; `proof-rapid-fire`.
 #
 # **Interview · "CUDA error: device-side assert triggered" points at a harmless line. What now?**
@@ -463,7 +315,7 @@ for blocking in (False, True):
 #   `CUDA_LAUNCH_BLOCKING=1`, or on the CPU, to find the line. Usually it is an index out of range, such as a token id or a class label.
 # - *They ask next:* Why does every later call fail as well? The CUDA context of the process can't be used any more, so the process has to
 #   restart.
-# - *The trap:* Don't catch the exception and go on with the next batch, because every later CUDA call would fail, too.
+# - *The trap:* Catching the exception and going on with the next batch: every later CUDA call fails as well.
 # - *Proof:* `proof-late-error`, on a model.
 #
 # ## GPU memory and the caching allocator
@@ -479,6 +331,7 @@ for number, line in enumerate(lines, 1):
     used.append(mytorch.cuda.memory_allocated())
     print(f"{number}. {line:38} {used[-1]:5}")
 print(outcome(lambda: [mytorch.ones(1000, device="cuda") for _ in range(3)]))
+mytorch.cuda.simulate(3)
 
 # %% hidden=true
 ax = pictures.axes(6.4, 2.6)
@@ -490,8 +343,8 @@ told = ", ".join(f"{line}: {size}" for line, size in zip(lines, used, strict=Tru
 pictures.publish(ax, f"Bytes in use after each line. {told}.")
 
 # %% [markdown]
-# A view takes no memory of its own but keeps its whole storage alive, so `del y` and `z = z[0]` free nothing, while `z = z.clone()` does.
-# All the sizes are multiples of 512, because each storage is rounded up to whole blocks of 512 bytes. On a real GPU, a freed block
+# A view takes no memory of its own but keeps its whole storage alive, so `del y` and `z = z[0]` free nothing. `z = z.clone()` does.
+# All the sizes are multiples of 512: each storage is rounded up to whole blocks of 512 bytes. On a real GPU, a freed block
 # doesn't go back to the driver: PyTorch's *caching allocator* keeps it for later tensors and counts it in `memory_reserved`.
 #
 # **Interview · You deleted a large GPU tensor. Why is the memory still in use?**
@@ -500,27 +353,176 @@ pictures.publish(ax, f"Bytes in use after each line. {told}.")
 #   the block for the next tensor.
 # - *Longer:* `memory_allocated` counts tensors and workspaces such as cuBLAS's, and `memory_reserved` adds the blocks that the allocator
 #   keeps. `nvidia-smi` shows the reserved memory plus the CUDA context.
-# - *They ask next:* What does `empty_cache` do? It returns unused blocks to the driver, but it frees no tensor.
+# - *They ask next:* What does `empty_cache` do? It returns unused blocks to the driver. It frees no tensor.
 # - *They ask next:* `memory_summary` shows 20 GB reserved and 8 allocated, yet an allocation fails. Why? The free memory is fragmented,
 #   so no single piece is large enough, which `expandable_segments` often fixes ([chapter 22b](22b_memory.ipynb)).
-# - *The trap:* Don't keep `x[0]` of each batch in a list: each one is a view, so it keeps its whole batch alive.
+# - *The trap:* Keeping `x[0]` of each batch in a list. Each one is a view, so it keeps its whole batch alive.
 # - *Proof:* `proof-memory`.
+#
+# ## Device names: `torch.device`
+# A `torch.device` is only a name, made of a type and an optional index:
+
+# %% tags=["proof-spellings"]
+print(mytorch.device("cuda:1"), mytorch.device("cuda", 1), mytorch.device(type="cuda", index=1), mytorch.device(1))
+print("no index:", repr(torch.device("cuda")), " a GPU that isn't there:", torch.device("cuda:99"))
+print('device("cuda") == device("cuda:0"):', torch.device("cuda") == torch.device("cuda:0"))
+for text in ("gpu", "cuda:x"):
+    print(outcome(lambda text=text: mytorch.device(text)))
+
+# %% [markdown]
+# A misspelled type such as `gpu` raises an error at once, but nothing compares the name with the machine, so `cuda:99` is fine until you
+# create a tensor there. `cuda` without an index means the current GPU, which is looked up when the name is used.
+#
+# Besides `cuda` there are `mps` for Apple's GPUs, `xpu` for Intel's, and `meta`, whose tensors have shapes but no values. Code that
+# should run on any of them calls `torch.accelerator.current_accelerator(check_available=True)`, which returns None if the machine has
+# none.
+#
+# A device is also a context manager: inside the block, it is the default device of functions such as `ones`. Which of these seven tensors
+# will be on `cuda:1`?
+
+# %% tags=["proof-context"]
+with mytorch.device("cuda:1"):
+    made = {"ones": mytorch.ones(2), "device=0": mytorch.ones(2, device=0), "tensor(vector)": mytorch.tensor(vector)}
+    made |= {"as_tensor(vector)": mytorch.as_tensor(vector), "ones_like(vector)": mytorch.ones_like(vector)}
+    made |= {"from_numpy": mytorch.from_numpy(np.ones(2)), "vector + 1": vector + 1}
+for name, each in made.items():
+    print(f"{name:18} {each.device}")
+print(f"{'after the context':18} {mytorch.ones(2).device}")
+
+# %% [markdown]
+# The context fills in a missing `device=` of `ones`, `tensor` and `as_tensor`, so the last two move `vector`, although it already has
+# a device. `ones_like` and `new_ones` also take a `device=`, but without one they use the device of their tensor. `from_numpy` shares
+# the array's memory, which belongs to the CPU.
+#
+# **Interview · What does `torch.device("cuda")` mean?**
+#
+# - *Thirty seconds:* The current GPU at the moment the name is used: it is a type without an index. To name one particular GPU, I write `cuda:1` or `("cuda", 1)`, or the legacy integer `1`.
+# - *Longer:* The string isn't checked against the machine. As a context manager, a device is the default of `ones`, `tensor` and
+#   `as_tensor`, and an explicit `device=` overrides it.
+# - *They ask next:* What does `with torch.device("cuda:1")` do to `from_numpy`? Nothing: the tensor shares the array's memory, which
+#   belongs to the CPU.
+# - *The trap:* Testing `x.device == torch.device("cuda")`. The device of a GPU tensor has an index, so the two are never equal; compare
+#   `x.device.type` instead.
+# - *Proof:* `proof-spellings`; the context: `proof-context`.
+
+# %% [markdown] given="mytorch.cuda:device mytorch.cuda:computing_on"
+# ## The current GPU
+# `cuda` means the current GPU, and each *thread* has its own. It is GPU 0 until `set_device` changes it, or `cuda.device(i)` for a block
+# of code; `mytorch` simplifies this and has one for the process. CuPy computes on the current GPU, so `on_its_device` first makes the
+# tensors' GPU the current one:
+
+# %% tags=["proof-current"]
+far, near = mytorch.ones(2, device="cuda:2"), mytorch.zeros(2, device="cuda:0")
+with mytorch.cuda.device(1):
+    places = {"device='cuda'": mytorch.ones(2, device="cuda"), ".cuda()": mytorch.ones(2).cuda()}
+    places |= {"far + 1": far + 1, "far.clone()": far.clone(), "ones": mytorch.ones(2)}
+for name, each in places.items():
+    print(f"{name:14} {each.device}")
+print("far + near: ", outcome(lambda: far + near))
+print("copy_:      ", near.copy_(far), " far is on", far.device)
+near[1:] = mytorch.tensor([7.0])  # a slice is a view, into which copy_ writes; the values may come from the CPU
+print("near[1:] = …", near)
+
+# %% [markdown]
+# The current GPU decides where *new* tensors go when you ask for `cuda`. It doesn't move results, which are always on the device of their
+# inputs, and `ones` without a device still makes a CPU tensor. To combine tensors on two GPUs, copy one of them: `near.copy_(far)` writes
+# into the memory of `near`, so the result stays on `cuda:0`.
+#
+# **Interview · `torch.device("cuda:1")` or `torch.cuda.device(1)` as a context?**
+#
+# - *Thirty seconds:* The first one sets the default device, so `ones(2)` is on the GPU. The second one changes which GPU `cuda` means,
+#   and a plain `ones(2)` is still on the CPU.
+# - *Longer:* Neither moves a result, which is on the device of its inputs, but `as_tensor(x)` inside the first one copies `x` to that
+#   device.
+# - *They ask next:* How do two GPUs exchange data? By `to` or `copy_`. If the GPUs have peer access, which
+#   `torch.cuda.can_device_access_peer(0, 1)` tells me, the copy goes directly over NVLink or PCIe, and otherwise through the CPU's
+#   memory.
+# - *The trap:* Relying on `set_device(1)` in a thread pool. The current GPU belongs to the thread that set it, so the workers still
+#   compute on GPU 0.
+# - *Proof:* `proof-current`; the first context: `proof-context`.
+#
+# ## Milestone: four devices at work
+# The program below splits a CPU batch over three GPUs, each with its own copy of the weight, and collects the results on the CPU, which
+# is the core of data parallelism. The last line forgets one copy.
+
+# %% tags=["proof-milestone", "raises-exception"]
+mytorch.manual_seed(0)
+batch, weight = mytorch.randn(12, 4), mytorch.randn(4, 2)
+parts = [part.to(place) for place, part in enumerate(batch.chunk(3))]
+results = [(part @ weight.to(part.device)).tanh() for part in parts]
+print("results on:", *(each.device for each in results))
+collected = mytorch.cat([each.cpu() for each in results])
+difference = (collected - (batch @ weight).tanh()).abs().max().item()
+print("collected on:", collected.device, f"  difference from one product on the CPU: {difference:.4f}")
+parts[1] @ weight.to(parts[0].device)
+
+# %% [markdown]
+# ## Visible GPUs: `CUDA_VISIBLE_DEVICES`
+# The environment variable `CUDA_VISIBLE_DEVICES` lists the GPUs that a program may see, in the order in which it sees them. The driver
+# reads the variable once, when the program first uses a GPU, so set it before Python starts. `simulate` takes such a string:
+
+# %% tags=["proof-visible"]
+for text in (None, "2,0", "1", "", "0,7,1"):
+    mytorch.cuda.simulate(3, visible=text)
+    names = [mytorch.cuda.get_device_name(place) for place in range(mytorch.cuda.device_count())]
+    print(f"{text!r:8}", {f"cuda:{place}": name for place, name in enumerate(names)})
+mytorch.cuda.simulate(3, visible="2,0")
+mytorch.cuda.set_device(1)
+places = {text: mytorch.ones(2, device=text).device for text in (None, "cuda")}
+print("current:", mytorch.cuda.get_device_name(), places, "|", outcome(lambda: mytorch.cuda.set_device(2)))
+
+# %% [markdown]
+# Inside the program the visible GPUs are numbered from 0. With `2,0`, for example, `cuda:0` is the machine's GPU 2, and there is no
+# `cuda:2`. The first index that isn't on the machine ends the list, so `0,7,1` leaves only GPU 0.
+#
+# **Interview · `CUDA_VISIBLE_DEVICES` or `set_device`?**
+#
+# - *Thirty seconds:* The variable hides GPUs from the whole program and numbers the visible ones from 0. `set_device` only chooses the
+#   current one among those.
+# - *Longer:* With the variable, code that says `cuda` or `cuda:0` runs unchanged on any GPU and can't touch another job's GPU. On a
+#   machine with different GPUs I also set `CUDA_DEVICE_ORDER=PCI_BUS_ID`: by default CUDA puts the fastest GPU first, so its indices may
+#   differ from those of `nvidia-smi`.
+# - *They ask next:* Why may `os.environ[...] = "1"` have no effect? The driver may have read the variable already.
+# - *The trap:* Setting `CUDA_VISIBLE_DEVICES=2` and then using `cuda:2`. The only visible GPU is now called `cuda:0`.
+# - *Proof:* `proof-visible`.
+#
+# ## Lazy initialization
+# Initializing CUDA takes time and memory, so PyTorch puts it off until something needs a GPU. The cell tries this first with your
+# simulated GPUs, and then with minitorch, which has no GPU here and answers as a PyTorch without CUDA does:
+
+# %% tags=["proof-lazy"]
+mytorch.cuda.simulate(3)
+print(mytorch.cuda.device_count(), "GPUs, initialized:", mytorch.cuda.is_initialized())
+mytorch.ones(2, device="cuda")
+print("after the first tensor, initialized:", mytorch.cuda.is_initialized())
+print(torch.cuda.is_available(), torch.cuda.device_count(), torch.cuda.memory_allocated())
+print(outcome(lambda: torch.ones(2, device="cuda")))
+print(outcome(torch.cuda.Stream), "|", outcome(torch.cuda.current_device))
+mytorch.cuda.simulate(0)
+device = "cuda" if mytorch.cuda.is_available() else "cpu"
+print("a script that runs anywhere:", mytorch.ones(2, device=device))
+mytorch.cuda.simulate(3)
+
+# %% [markdown]
+# Counting the GPUs initialized nothing, but the first tensor did. Without a GPU, the queries return False and 0 instead of raising an
+# error, so a script can ask first.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
 # The cell below proves the five answers.
 #
-# 1. `a` is on a GPU and `b` on the CPU. Which one does the error of `a @ b` name? It calls `b` by the argument's name, `mat2`, since `b`
-#    isn't on the GPU.
+# 1. You time `a @ b` on a GPU without synchronizing. What did you measure? The launch.
 # 2. Does `torch.device("cuda:7")` raise an error on a machine without a GPU? No, but creating a tensor there does.
 # 3. Can `numpy()` read a GPU tensor? Only with `force=True`, or after `cpu()`.
-# 4. Can you accumulate GPU losses in a CPU tensor `total`? No, because `+=` raises an error.
-# 5. Which of `x + 1`, `x.argmax()`, `x[0].item()`, `x.cpu()`, `if x[0] > 0` and `x[x > 0]` make the CPU wait for the GPU? The last four
-#    do, because they need values. On the `meta` device, which has none, the same four raise.
+# 4. Can you accumulate GPU losses in a CPU tensor `total`? No, `+=` raises an error.
+# 5. Which of `x + 1`, `x.argmax()`, `x[0].item()`, `x.cpu()`, `if x[0] > 0` and `x[x > 0]` make the CPU wait for the GPU? The last four:
+#    they need values. On the `meta` device, which has none, the same four raise.
 
 # %% tags=["proof-rapid-fire"]
+Stream.now, queue = 0, Stream()
+queue.launch(100)
+print("1. the clock says", Stream.now, "µs, the kernel ends at", queue.free)
 torch.cuda.simulate(1)
-print("1.", outcome(lambda: torch.ones(2, 2, device="cuda") @ torch.ones(2, 2)))
 print("2.", torch.device("cuda:7"), "|", outcome(lambda: gpu.to("cuda:7")))
 print("3.", outcome(gpu.numpy), gpu.cpu().numpy(), torch.ones(2, device="cuda").numpy(force=True))
 print("4.", outcome(lambda: torch.tensor(0.0).add_(torch.ones((), device="cuda"))))
@@ -532,7 +534,7 @@ print("5.", [text for text, call in calls.items() if isinstance(outcome(call), s
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
 # 1. A device is a name, with a type and perhaps an index, which is checked only when you create a tensor there.
-# 2. `cuda` is the current GPU, while the `device` of a GPU tensor has an index.
+# 2. `cuda` is the current GPU; the `device` of a GPU tensor has an index.
 # 3. Most calls require all tensors to be on one device, and the result is on that device.
 # 4. The exceptions are 0-d CPU tensors as inputs of elementwise operations, CPU indices, and copies.
 # 5. `to` returns the tensor itself if device and dtype match, and otherwise a new tensor; `x` stays where it is.
@@ -541,7 +543,8 @@ print("5.", [text for text, call in calls.items() if isinstance(outcome(call), s
 # 8. `CUDA_VISIBLE_DEVICES` hides and renumbers GPUs, so set it before the program starts.
 # 9. Kernels run asynchronously: synchronize before you read the clock, and suspect earlier lines when an error appears.
 # 10. A view keeps its whole storage alive, and the caching allocator keeps freed memory.
-#
+
+# %% [markdown]
 # ## You try
 # In [the exercises](../exercises/05_devices.ipynb) you predict five devices, write the layer, `to` and the meaning of
 # `CUDA_VISIBLE_DEVICES`, move a nested batch, repair a layer, and measure how an allocator rounds. [Chapter 06](06_computation_graph.ipynb)

@@ -9,6 +9,10 @@ from course.interview.cards import Card
 _TWINS = (
     ("Do you clip gradients before or after `backward`?",),  # in two chapters
     (
+        "A matrix product on the GPU takes 10 µs, whatever its size. What did you measure?",
+        "You time `a @ b` on a GPU without synchronizing. What did you measure?",
+    ),
+    (
         "What should the loss be before the first step?",
         "What is the loss of an untrained classifier of 10 classes, and its perplexity?",
         "What first loss do you expect for 100 classes?",
