@@ -1,11 +1,11 @@
 # %% [markdown] tags=["short"]
 # # Tensors and storage
 # By the end, your own tensor library will make tensors from lists and from NumPy's memory, read an image without copying it, and
-# produce PyTorch's random numbers for the same seed, and all that it needs is NumPy.
+# produce PyTorch's random numbers for the same seed. All it needs is NumPy.
 #
 # ## Four tensors from one array
-# Here are four ways to make a tensor from an array, whose first element is changed afterwards. Which of the four tensors show the
-# change?
+# Here are four ways to make a tensor from an array. Afterwards the array's first element is changed. Which of the four tensors show
+# the change?
 
 # %% tags=["proof-one-array"]
 import numpy as np
@@ -64,8 +64,8 @@ print("same memory:", np.shares_memory(swapped, memory), "  array:", swapped.tol
 pictures.grids(("the array", swapped), "≠", ("the toy", read))
 
 # %% [markdown]
-# The memory is correct and the shape is correct, yet the result is wrong, because the toy doesn't know *how far to step*. It
-# derives the steps from the shape, while `.T` needs different ones, so a tensor has to store them:
+# The memory is correct and the shape is correct, yet the result is wrong: the toy has no record of *how far to step*. It derives
+# the steps from the shape, but `.T` needs different ones, so a tensor has to store them:
 #
 # - the **stride** of a dimension is how far to move in memory, in elements, for one step along that dimension;
 # - the **offset** is the position at which the view starts.
@@ -140,23 +140,20 @@ print("reversed by NumPy:", image.numpy()[::-1].strides, "bytes")
 print("as a tensor:", str(check.error(torch.from_numpy, image.numpy()[::-1]))[:63], "...")
 
 # %% [markdown]
-# NumPy reverses an array with a negative stride. Because PyTorch doesn't allow negative strides, `from_numpy` raises an error,
-# and `flip` makes a copy.
+# NumPy reverses an array with a negative stride. PyTorch doesn't allow negative strides, so `from_numpy` raises an error, and `flip`
+# makes a copy.
 #
 # **Interview · Why does `x[::-1]` work in NumPy and not in PyTorch?**
 #
 # - *Thirty seconds:* NumPy reverses without copying, by starting at the last element and using a negative stride. PyTorch's
 #   strides can't be negative, so indexing with a negative step raises an error, and `x.flip(0)` makes a reversed copy.
-# - *They ask next:* How do you get a reversed array into PyTorch? You copy it in NumPy first, with
-#   `torch.from_numpy(array[::-1].copy())`, because the copy has positive strides. Even `torch.tensor(array[::-1])` raises, although it
-#   copies.
-# - *The trap:* Converting an image from BGR to RGB with `[..., ::-1]`, because the result is such a view and `from_numpy` refuses
-#   it.
+# - *They ask next:* How do you get a reversed array into PyTorch? Copy it in NumPy first: `torch.from_numpy(array[::-1].copy())` has
+#   positive strides. Even `torch.tensor(array[::-1])` raises, although it copies.
+# - *The trap:* Converting an image from BGR to RGB with `[..., ::-1]`. The result is such a view, and `from_numpy` refuses it.
 # - *Proof:* `proof-padded`.
 #
 # ### Attributes
-# Shape, stride and offset are three of a tensor's attributes, while `dtype` and `device` say how to read the bytes and where they
-# are. Functions such as `empty` and `zeros` store the elements row by row unless you ask for a different order. The `_like`
+# Shape, stride and offset are three of a tensor's attributes. `dtype` and `device` say how to read the bytes and where they are. Functions such as `empty` and `zeros` store the elements row by row unless you ask for a different order. The `_like`
 # functions keep the order of a dense argument, such as a transposed one, but if the argument has gaps or overlaps, as an expanded
 # or sliced tensor does, the result is dense. You will write the rule for a new tensor as `contiguous_strides`.
 
@@ -171,8 +168,8 @@ print("zeros_like:", [(each.stride(), "→", torch.zeros_like(each).stride()) fo
 
 # %% [markdown]
 # ### The storage has no type
-# The dtype belongs to the tensor, while the storage is a row of bytes. (`mytorch.Storage` does keep a dtype, because a NumPy
-# array can't do without one.) You can therefore read the same bytes as another dtype with `view`:
+# The dtype belongs to the tensor; the storage is a row of bytes. (`mytorch.Storage` does keep a dtype, since a NumPy array can't do
+# without one.) You can therefore read the same bytes as another dtype with `view`:
 
 # %% tags=["proof-untyped"]
 numbers = torch.tensor([1.0, -2.0])
@@ -191,12 +188,12 @@ print("converted instead:", numbers.to(torch.int32).tolist())
 #
 # - *Thirty seconds:* A tensor is a storage, which is a flat piece of memory on one device, together with what you need to read
 #   it: dtype, shape, strides and storage offset. For autograd it also has `requires_grad`, `grad` and `grad_fn`.
-# - *Longer:* Several tensors can share one storage, because a view has its own shape, strides and offset but copies nothing. This
+# - *Longer:* Several tensors can share one storage: a view has its own shape, strides and offset but copies nothing. This
 #   describes strided tensors. A sparse tensor stores indices and values instead, and a jagged nested tensor
 #   (`torch.nested`, `layout=torch.jagged`) stores all rows in one tensor of values, with offsets that tell where each row begins.
-# - *They ask next:* Are strides counted in bytes or in elements? PyTorch counts elements, whereas NumPy counts bytes, so the same
-#   view reports different strides in the two libraries.
-# - *The trap:* `x.nbytes` counts only the elements of the shape, and the storage may be much larger.
+# - *They ask next:* Are strides counted in bytes or in elements? PyTorch counts elements and NumPy bytes, so the same view reports
+#   different strides in the two libraries.
+# - *The trap:* Taking `x.nbytes` for the memory that `x` holds. It counts only the elements of the shape; the storage may be much larger.
 # - *Proof:* `proof-made-of`.
 #
 # The difference between a tensor's size and its storage's can be expensive, as when you keep one element out of a million:
@@ -223,10 +220,11 @@ pictures.curves(held, counts, xlabel="elements kept", ylabel="memory held (bytes
 # %% [markdown]
 # **Interview · You keep one element of a large tensor. How much memory do you keep?**
 #
-# - *Thirty seconds:* You keep all of it, because `big[0, 0]` is a view, and a view keeps its whole storage alive. `clone()`
-#   copies the element into memory of its own, so that the rest can be freed.
-# - *They ask next:* What does `torch.save` write for such a view? It writes the whole storage, as [chapter
-#   20](20_saving_and_loading.ipynb) shows.
+# - *Thirty seconds:* All of it: `big[0, 0]` is a view, and a view keeps its whole storage alive. `clone()` copies the element into
+#   memory of its own, so that the rest can be freed.
+# - *Longer:* It is a common leak: a list that keeps one row of each batch keeps every batch. On a GPU `memory_allocated` shows it, and
+#   the cure is the same, to clone what you keep.
+# - *They ask next:* What does `torch.save` write for such a view? The whole storage, as [chapter 20](20_saving_and_loading.ipynb) shows.
 # - *The trap:* Expecting `del big` to free the memory while the view is alive.
 # - *Proof:* `proof-one-number`.
 #
@@ -251,7 +249,7 @@ print("meta:  ", tuple(torch.empty(10**6, 10**6, device="meta").shape), "would n
 #   pass ([chapter 23b](23b_shards.ipynb)).
 # - *They ask next:* How do you build a model that doesn't fit into memory? Create it on the meta device, and load it with `mmap=True` and
 #   `assign=True`, as [chapter 20](20_saving_and_loading.ipynb) shows.
-# - *The trap:* Reading the tensor before its storage has been resized again, because until then there is no memory behind it.
+# - *The trap:* Reading the tensor before its storage has been resized again. Until then there is no memory behind it.
 # - *Proof:* `proof-freed-storage`.
 #
 # ### Overlapping views
@@ -274,10 +272,9 @@ pictures.storage(six, {"even": even, "odd": odd})
 # - *Thirty seconds:* They share storage, but no elements, so a write to one is never visible in the other.
 # - *Longer:* Comparing `untyped_storage().data_ptr()` tells you whether the storage is the same, and comparing the ranges from
 #   first to last element tells you whether the views *may* overlap. To be certain, you have to compute with the strides.
-# - *They ask next:* When does the difference matter in practice? It matters when you save several tensors in one file, because
-#   shared weights should be written only once.
-# - *The trap:* Comparing `x.data_ptr()`, which is the address of the first element, so two overlapping views can have different
-#   ones. Tensors without elements may all report the address 0, even if their storages differ.
+# - *They ask next:* When does the difference matter in practice? When you save several tensors in one file: shared weights should be
+#   written only once.
+# - *The trap:* Comparing `x.data_ptr()`. It is the address of the first element, so two overlapping views can have different ones. Tensors without elements may all report the address 0, even if their storages differ.
 # - *Proof:* `proof-apart`.
 #
 # ## Creating tensors
@@ -302,9 +299,9 @@ random = torch.rand_like(whole, dtype=torch.float)
 print("rand_like:", type(check.error(torch.rand_like, whole)).__name__, "  with a dtype:", random.dtype)
 
 # %% [markdown]
-# The dtype comes from the data: Python integers become int64 and Python floats become the *default dtype* (chapter 01),
-# while an array keeps its dtype and the `_like` functions copy that of the tensor. Since `zeros`, `ones` and `rand` have no data
-# to look at, they take the default dtype.
+# The dtype comes from the data. Python integers become int64 and Python floats the *default dtype* (chapter 01); an array keeps its
+# dtype, and the `_like` functions copy that of the tensor. `zeros`, `ones` and `rand` have no data to look at, so they take the
+# default dtype.
 #
 # ### `empty` or `zeros`?
 # `empty` allocates memory without writing to it, so its elements are whatever was there before. To find a program that reads
@@ -326,11 +323,11 @@ torch.use_deterministic_algorithms(False)
 # %% [markdown]
 # **Interview · When do you use `empty` instead of `zeros`?**
 #
-# - *Thirty seconds:* I use `empty` when every element is written before anybody reads it, for example as the target of `out=` or
-#   of a collective, because that saves one pass over the memory.
-# - *They ask next:* What happens if you read the memory before it is written? You get whatever it contained, and since that is
-#   often zeros, the bug stays hidden until the allocator reuses a block.
-# - *The trap:* Using `torch.Tensor(2, 3)` as if it were zeros, although its memory is uninitialized as well.
+# - *Thirty seconds:* When every element is written before anybody reads it, for example in the target of `out=` or of a collective.
+#   It saves one pass over the memory.
+# - *They ask next:* What happens if you read the memory before it is written? You get whatever it contained. That is often zeros, so
+#   the bug stays hidden until the allocator reuses a block.
+# - *The trap:* Using `torch.Tensor(2, 3)` as if it were zeros. Its memory is uninitialized as well.
 # - *Proof:* `proof-empty`.
 #
 # ### Tensor or tensor
@@ -364,17 +361,17 @@ print(torch.tensor([1, 2], dtype=torch.float32))
 # %% [markdown]
 # **Interview · `torch.Tensor` or `torch.tensor`?**
 #
-# - *Thirty seconds:* Use `tensor` for data, because it infers the dtype and always copies. `Tensor` is the class of all tensors;
+# - *Thirty seconds:* `tensor` for data: it infers the dtype and always copies. `Tensor` is the class of all tensors;
 #   its constructor turns a list of integers into floats and takes a single integer for a size.
-# - *They ask next:* Does `tensor` copy a NumPy array, too? Yes, and the lesson's first cell shows it, because the write to the
-#   array didn't change that tensor.
-# - *The trap:* `Tensor(t)` of another tensor copies nothing: it shares the memory and keeps the dtype, even int64.
+# - *They ask next:* Does `tensor` copy a NumPy array, too? Yes. In the lesson's first cell, the write to the array didn't change that
+#   tensor.
+# - *The trap:* Copying with `Tensor(t)`. It shares the memory of `t` and keeps the dtype, even int64.
 # - *Proof:* `proof-constructor`.
 #
 # ## NumPy and back
 # Both directions share memory, so a write on one side is visible on the other. The cell shows three conversions that are refused,
-# and a fourth error that you are likely to meet first in training code: a float64 array stays float64, while a layer's weights
-# are float32.
+# and a fourth error that you are likely to meet first in training code: a float64 array stays float64, but a layer's weights are
+# float32.
 
 # %% tags=["proof-NumPy"]
 array = np.zeros(3)
@@ -395,9 +392,11 @@ print("4.", check.error(torch.nn.Linear(2, 4), torch.from_numpy(columns)))
 #
 # - *Thirty seconds:* `tensor` copies, and `from_numpy` shares the memory. `as_tensor` shares the memory of an array or a tensor
 #   unless the dtype or the device has to change.
-# - *They ask next:* Does `t.numpy()` copy? No, it shares as well, but it refuses a tensor that requires grad, that is on a GPU (chapter
-#   05), or whose type NumPy doesn't have, such as bfloat16; a tensor with its conjugate bit set is refused too.
-# - *The trap:* Calling `from_numpy` on a buffer that is filled again later, because the tensor changes with it.
+# - *Longer:* Sharing saves time and memory for a large array that nobody writes to any more. For data that you keep, copy: then no
+#   later write can reach the tensor, and torch's warning about read-only arrays doesn't appear.
+# - *They ask next:* Does `t.numpy()` copy? No, it shares as well. But it refuses four kinds of tensor: one that requires grad, one on a
+#   GPU (chapter 05), one whose dtype NumPy lacks (bfloat16), and one with its conjugate bit set.
+# - *The trap:* Calling `from_numpy` on a buffer that is filled again later: the tensor changes with it.
 # - *Proof:* `proof-one-array`.
 #
 # ### Other libraries, and raw bytes
@@ -421,11 +420,10 @@ print("frombuffer ", [torch.frombuffer(raw, dtype=kind).tolist() for kind in (to
 #
 # - *Thirty seconds:* DLPack passes a tensor from one library to another without a copy, even on a GPU, so that both libraries use
 #   the same memory.
-# - *They ask next:* How is DLPack different from `from_numpy`? NumPy arrays are on the CPU, whereas DLPack names the device, so
-#   PyTorch, CuPy and JAX can exchange GPU memory. The consumer also passes its stream, so that the producer's queued work is
-#   finished first.
-# - *The trap:* Forgetting that the memory is shared, because a write in one library changes the other's tensor. PyTorch 2.13 even
-#   takes a read-only NumPy array without a warning and writes into it, whereas `from_numpy` warns.
+# - *They ask next:* How is DLPack different from `from_numpy`? NumPy arrays are on the CPU. DLPack names the device, so PyTorch, CuPy
+#   and JAX can exchange GPU memory. The consumer also passes its stream, so that the producer's queued work is finished first.
+# - *The trap:* Forgetting that the memory is shared: a write in one library changes the other's tensor. `from_numpy` warns about a
+#   read-only array, but PyTorch 2.13's `from_dlpack` takes one without a warning and writes into it.
 # - *Proof:* `proof-DLPack`.
 #
 # ## The real one
@@ -439,16 +437,16 @@ print(inspect.getsource(torch.Tensor.stride))
 
 # %% [markdown] tags=["short"]
 # `from_numpy_dtype` looks up the dtype, `make_tensor` wraps the array, `_checked_dim` turns a negative dimension into a positive
-# one, and `strides_of` returns an array's strides in bytes. No strided view has to be built here, because a NumPy array already
-# *is* storage, shape and strides, so `minitorch` keeps the array and divides bytes by `itemsize`. PyTorch has no NumPy below it,
-# which is why it keeps the storage, strides and offset itself, and so will you.
+# one, and `strides_of` returns an array's strides in bytes. No strided view has to be built here: a NumPy array already
+# *is* storage, shape and strides, so `minitorch` keeps the array and divides bytes by `itemsize`. PyTorch has no NumPy below it. It
+# keeps the storage, strides and offset itself, and so will you.
 #
 # ## Ten lines to remember
 # 1. A tensor is a strided view of a storage (shape, strides, offset), with a dtype and a device.
 # 2. Element $(i, j)$ is at offset + i · stride[0] + j · stride[1], where PyTorch counts elements and NumPy counts bytes.
 # 3. `zeros`, `empty` and `rand` store row by row, and `zeros_like` keeps the order of the argument's dimensions and closes its gaps.
-# 4. A storage consists of bytes: `view(dtype)` reinterprets them, while `to(dtype)` converts the values.
-# 5. A view keeps the whole storage alive, whereas a `clone()` doesn't.
+# 4. A storage consists of bytes: `view(dtype)` reinterprets them, `to(dtype)` converts the values.
+# 5. A view keeps the whole storage alive; a `clone()` doesn't.
 # 6. Two views of one storage may have no element in common.
 # 7. `tensor` copies, `from_numpy` and `from_dlpack` share, and `as_tensor` shares where it can.
 # 8. `Tensor(3)` has three uninitialized elements, `tensor(3)` is the number 3, and `Tensor(t)` shares t's memory.
@@ -457,11 +455,11 @@ print(inspect.getsource(torch.Tensor.stride))
 #
 # **Rapid fire.** The cell below proves each answer.
 #
-# - *What is the stride of `zeros(4, 5)`?* It is (5, 1), since one row down is five elements away.
-# - *What is the dtype of `from_numpy(np.zeros(2))`?* It is float64, because the tensor keeps the array's dtype.
-# - *What is the storage offset of `arange(12).reshape(3, 4)[1]`?* It is 4, because the view starts after the first row.
-# - *How many bytes does `zeros(10, dtype=float16)` take?* It takes 20, which is two bytes for each element.
-# - *Does `torch.tensor(array)` copy the memory of a NumPy array?* Yes, it always does.
+# - *What is the stride of `zeros(4, 5)`?* (5, 1): one row down is five elements away.
+# - *What is the dtype of `from_numpy(np.zeros(2))`?* Float64, the array's dtype.
+# - *What is the storage offset of `arange(12).reshape(3, 4)[1]`?* 4: the view starts after the first row.
+# - *How many bytes does `zeros(10, dtype=float16)` take?* 20: two bytes an element.
+# - *Does `torch.tensor(array)` copy the memory of a NumPy array?* Yes, always.
 
 # %% tags=["proof-rapid-fire"]
 print(torch.zeros(4, 5).stride(), torch.from_numpy(np.zeros(2)).dtype)
@@ -540,12 +538,14 @@ for name, one, other in (
     print(f"{name:29} equal: {(one == other).sum().item():2} of {len(one)}")
 
 # %% [markdown]
-# **Interview · Same seed, and `randn` gives different numbers. How?**
+# **Interview · Same seed, same code, two GPUs, different losses. Name four causes.**
 #
-# - *Thirty seconds:* A seed fixes the stream of random words, but not which call gets which word, so calls with different sizes,
-#   or in a different order, get different words.
-# - *They ask next:* Is `rand(20)` the same as `rand(10)` twice? On the CPU it is. `randn(20)` isn't `randn(10)` twice, although
-#   `randn(32)` is `randn(16)` twice and `randn(4)` is `randn(2)` twice: from 16 numbers on it makes groups of 16, and below 16
-#   one pair after the other.
-# - *The trap:* Asking for one more number can change all of them, as with 15 and 16 above.
-# - *Proof:* `proof-stream`.
+# - *Thirty seconds:* Kernels with atomic additions add in a different order each time; the two GPU models choose different algorithms, or
+#   one of them TF32; the loader's workers or the number of processes differ, so the batches do; and something draws one more random
+#   number, after which all later numbers differ.
+# - *Longer:* A seed fixes the stream of random words, but not which call gets which word. `randn` even takes them in groups of 16, so
+#   asking for 16 numbers instead of 15 changes nearly all of them.
+# - *They ask next:* How do you find the cause? Compare the first batch, then the first loss, then the gradients of the first step, and
+#   stop at the first difference. Switch on deterministic algorithms ([chapter 19](19_training_loop.ipynb)).
+# - *The trap:* Blaming the seed. A CPU and a GPU have different generators, and no seed makes their numbers equal.
+# - *Proof:* the stream of words: `proof-stream`; the other causes: [chapter 19](19_training_loop.ipynb).

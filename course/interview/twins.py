@@ -84,7 +84,7 @@ _TWINS = (
         "What does it mean that weights are tied?",
     ),
     (
-        "Same seed, and `randn` gives different numbers. How?",
+        "Same seed, same code, two GPUs, different losses. Name four causes.",
         "Same seed, different numbers. Why?",
     ),
     (
