@@ -544,7 +544,7 @@ for name, one, other in (
 #   one of them TF32; the loader's workers or the number of processes differ, so the batches do; and something draws one more random
 #   number, after which all later numbers differ.
 # - *Longer:* A seed fixes the stream of random words, but not which call gets which word. `randn` even takes them in groups of 16, so
-#   asking for 16 numbers instead of 15 changes nearly all of them.
+#   asking for 16 numbers instead of 15 changes all of them.
 # - *They ask next:* How do you find the cause? Compare the first batch, then the first loss, then the gradients of the first step, and
 #   stop at the first difference. Switch on deterministic algorithms ([chapter 19](19_training_loop.ipynb)).
 # - *The trap:* Blaming the seed. A CPU and a GPU have different generators, and no seed makes their numbers equal.

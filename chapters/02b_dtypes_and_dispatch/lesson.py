@@ -23,11 +23,10 @@ print({name: seen[-1] for name, seen in counts.items()})
 pictures.curves(counts, xlabel="additions", ylabel="counter")
 
 # %% [markdown] tags=["short"]
-# Only the float16 counter reaches 600, while the uint8 counter wraps around after 255, and bfloat16 stays at 256, because it can't
-# represent 257. So the dtype of a result matters, although you didn't name one in `counter + 1`. How did PyTorch choose it?
+# Only the float16 counter reaches 600. The uint8 counter wraps around after 255, and bfloat16 stays at 256: it can't represent 257. So the dtype of a result matters, although you didn't name one in `counter + 1`. How did PyTorch choose it?
 #
 # ## The smallest model
-# Two operands come in, and one dtype has to come out. A plausible rule is that the larger type wins, because it has more room.
+# Two operands come in, and one dtype has to come out. A plausible rule: the larger type wins, since it has more room.
 
 
 # %%
@@ -49,7 +48,7 @@ for name, operands in (("int64 and float16", (whole, half)), ("float16 and 2.5",
     print(f"{name}:  toy {toy_type(*operands)},  PyTorch {(operands[0] + operands[1]).dtype}")
 
 # %% [markdown] tags=["short"]
-# The toy's first answer would truncate 0.5 to 0, because int64 holds no fractions. Its second answer would turn a float16 network
+# The toy's first answer would truncate 0.5 to 0, for int64 holds no fractions. Its second answer would turn a float16 network
 # into a float32 one at the first `* 2.5`. PyTorch's rules avoid both mistakes.
 #
 # ## Which type wins · type promotion
@@ -93,36 +92,41 @@ print(torch.tensor([250], dtype=torch.uint8) + 10)
 #
 # **Interview · A float16 tensor times a float64 scalar: which dtype?**
 #
-# - *Thirty seconds:* The result is float16 if the scalar is a Python number or a 0-d tensor, because both are floating point and
-#   then the tensor with dimensions decides. With a float64 tensor of shape (1,) the result is float64.
+# - *Thirty seconds:* Float16 if the scalar is a Python number or a 0-d tensor: both are floating point, and then the tensor with
+#   dimensions decides. With a float64 tensor of shape (1,) the result is float64.
+# - *Longer:* The rule keeps a model in the dtype in which you created it, whatever constants the code contains. The category still
+#   wins: an integer tensor times 2.5 has the default dtype.
 # - *They ask next:* Does a matrix multiplication promote, too? No: float32 times float64 raises an error, so a forgotten `.float()`
 #   shows up there.
-# - *They ask next:* What about int64 with float16? The result is float16, although it holds fewer integers, because the category
-#   comes before the size.
-# - *The trap:* Expecting elementwise integer addition to be widened, although 250 + 10 is 4 in uint8.
+# - *They ask next:* What about int64 with float16? Float16, although it holds fewer integers: the category comes before the size.
+# - *The trap:* Expecting elementwise integer addition to be widened: 250 + 10 is 4 in uint8.
 # - *Proof:* `proof-promotion`.
 #
 # ### In-place operations and conversions
-# An in-place operation can't choose a dtype, because its result goes into memory that already has one, whereas a conversion
-# produces the dtype that you ask for.
+# An in-place operation can't choose a dtype: its result goes into memory that already has one. A conversion produces the dtype that
+# you ask for.
 
 # %% tags=["proof-fixed"]
 print("1.", check.error(whole.add_, 0.5))
 print("2.", half.add_(torch.tensor([1.0, 1.0], dtype=torch.float64)))
 print("3.", torch.tensor([-1.7, 2.5]).to(torch.int32).tolist(), torch.tensor([2.5, 3.5]).round().tolist())
 print("4.", half.to(torch.float16) is half, half.to(torch.float32) is half)
+assigned = torch.tensor([1, 2])
+assigned[0] = 0.5
+print("5.", assigned.tolist())
 
 # %% [markdown]
-# In place, a higher category is refused, while a wider type of the same category is silently rounded to the narrower one. `to`
-# truncates fractions toward 0, while `round` goes to the nearest integer, and halfway cases go to the even one. Line 4 shows that
+# In place, a higher category is refused, and a wider type of the same category is silently rounded to the narrower one. `to` truncates
+# fractions toward 0. `round` goes to the nearest integer, and halfway cases go to the even one. Line 4 shows that
 # `to` returns the tensor itself when nothing has to change.
 #
 # **Interview · `x += 0.5` on integers: what happens?**
 #
-# - *Thirty seconds:* It raises an error, because the result is floating point while x's memory holds integers. `x = x + 0.5`
-#   works, since it creates a new tensor.
+# - *Thirty seconds:* It raises an error: the result is floating point, and x's memory holds integers. `x = x + 0.5` works, since it
+#   creates a new tensor.
+# - *Longer:* An assignment is more lenient: `x[0] = 0.5` converts like `to` and silently stores 0.
 # - *They ask next:* What if you add a float64 tensor to a float16 one in place? That works, and the result is rounded to float16.
-# - *The trap:* Writing into `x.to(dtype)` as if it were a copy, although it may be `x` itself.
+# - *The trap:* Writing into `x.to(dtype)` as if it were a copy. It may be `x` itself.
 # - *Proof:* `proof-fixed`.
 #
 # ### Integer overflow
@@ -142,7 +146,7 @@ print("fill_:     ", check.error(torch.zeros(1, dtype=torch.uint8).fill_, 300))
 #   255.
 # - *They ask next:* What about a float that doesn't fit, such as 1e20? The result of that conversion is undefined and can differ
 #   between CPU and GPU, so clamp first.
-# - *The trap:* Subtracting uint8 images, because a negative difference wraps around and looks like a bright pixel.
+# - *The trap:* Subtracting uint8 images: a negative difference wraps around and looks like a bright pixel.
 # - *Proof:* `proof-overflow`.
 #
 # ## What the bits of a float say
@@ -173,12 +177,12 @@ NUMBERS = [1.0, 2.0, 0.1, -0.1, 257.0, 65504.0, 70000.0, 1e-7, 1e-8]
 pictures.slider(bits_of, start={"number": 0.1}, number=NUMBERS)
 
 # %% [markdown]
-# The marked bits are the exponent. float16 has five of them and ten for the mantissa, while bfloat16 has eight, as float32 does,
-# and seven for the mantissa. So 70000 is too large for float16, 257 needs more mantissa than bfloat16 has, and 1e-8 becomes 0 in
+# The marked bits are the exponent. float16 has five of them and ten for the mantissa; bfloat16 has eight, as float32 does, and seven
+# for the mantissa. So 70000 is too large for float16, 257 needs more mantissa than bfloat16 has, and 1e-8 becomes 0 in
 # float16. In both types, an exponent of all ones means inf or nan.
 #
-# The 8-bit type E4M3 has four exponent bits and three for the mantissa. Because it has no inf, it uses the highest exponent for
-# ordinary numbers up to 448, to which PyTorch clamps anything larger; 257 becomes 256.
+# The 8-bit type E4M3 has four exponent bits and three for the mantissa. It has no inf, so it uses the highest exponent for ordinary
+# numbers up to 448, to which PyTorch clamps anything larger; 257 becomes 256.
 #
 # ## Data types and their limits
 # The **dtype** says how many bytes an element has and what they mean, and `finfo` and `iinfo` report its limits. `type()` returns
@@ -219,16 +223,16 @@ pictures.curves(spacings, xlabel="number", ylabel="spacing to the next number", 
 # %% [markdown]
 # **Interview · Why is bfloat16, and not float16, the usual type for training today?**
 #
-# - *Thirty seconds:* Both have 16 bits, but bfloat16 has nearly float32's range while float16 ends at 65504. Activations and
+# - *Thirty seconds:* Both have 16 bits, but bfloat16 has nearly float32's range, and float16 ends at 65504. Activations and
 #   gradients therefore rarely overflow or vanish in bfloat16, so training works without loss scaling.
 # - *Longer:* The price is precision: except close to 0, bfloat16's spacing is eight times as large, so weights and sums are kept
 #   in float32.
-# - *They ask next:* Why does float16 need loss scaling? It needs it because small gradients become 0 in float16 ([chapter
+# - *They ask next:* Why does float16 need loss scaling? Because small gradients underflow to 0 in float16 ([chapter
 #   22](22_mixed_precision.ipynb)).
 # - *They ask next:* What about 8 and 4 bits? With so few exponent bits a whole tensor doesn't fit into the range, so blocks of elements
 #   share a scale, as in MXFP8 and NVFP4; chapter 22 has them.
-# - *The trap:* Accumulating in a Python loop, because in bfloat16 256 + 1 is 256. `sum` gets it right, since it accumulates in
-#   float32 and rounds once.
+# - *The trap:* Accumulating in a Python loop: in bfloat16, 256 + 1 is 256. `sum` gets it right, since it accumulates in float32 and
+#   rounds once.
 # - *Proof:* `proof-16-bits`.
 #
 # ### Comparing floating-point numbers
@@ -247,13 +251,12 @@ print("allclose of shapes (2,) and (3, 2):", torch.allclose(torch.ones(2), torch
 # %% [markdown]
 # **Interview · How do you compare two floating-point tensors?**
 #
-# - *Thirty seconds:* I compare them with a tolerance, because two correct programs that add in different orders differ in the
-#   last digits. In tests I use `torch.testing.assert_close`, which also compares dtype and shape and reports the largest
+# - *Thirty seconds:* With a tolerance: two correct programs that add in different orders differ in the last digits. In tests I use `torch.testing.assert_close`, which also compares dtype and shape and reports the largest
 #   difference.
 # - *They ask next:* What do `rtol` and `atol` mean? The test is $|x - y| \le \text{atol} + \text{rtol} \cdot |y|$, so near 0,
 #   where rtol times y vanishes, atol decides.
-# - *The trap:* `allclose` raises an error for unequal dtypes, but it broadcasts unequal shapes silently. Moreover, nan equals
-#   nothing, not even nan, unless you pass `equal_nan=True`.
+# - *The trap:* Testing with `allclose` and forgetting the shapes, which it broadcasts silently. (It does raise an error for unequal
+#   dtypes.) And nan equals nothing, not even nan, unless you pass `equal_nan=True`.
 # - *Proof:* `proof-nearly`.
 
 # %% [markdown] tags=["short"]
@@ -283,13 +286,13 @@ print("a tensor subclass:     ", call({"CPU", "Autograd", "Python"}))
 print("meta tensor:           ", call({"Meta", "Autograd"}))
 
 # %% [markdown] tags=["short"]
-# The toy has a single operation, while PyTorch's table has a row for each operation and a column for each key. A new device adds
-# a column of kernels and leaves autograd unchanged, and a new operation adds a row. When a layer has done its part, it masks its
+# The toy has a single operation. PyTorch's table has a row for each operation and a column for each key. A new device adds a column
+# of kernels and leaves autograd unchanged, and a new operation adds a row. When a layer has done its part, it masks its
 # own key and calls again, which is called **redispatching**.
 #
 # **Interview · What is a dispatch key?**
 #
-# - *Thirty seconds:* It is a bit in a set that each tensor carries. Some keys name the backend, such as CPU, CUDA or Meta, and
+# - *Thirty seconds:* A bit in a set that each tensor carries. Some keys name the backend, such as CPU, CUDA or Meta, and
 #   others a feature on top of it, such as Autograd or Autocast. The dispatcher runs the kernel of the highest key, and that
 #   kernel redispatches to the next one.
 # - *Longer:* PyTorch 2.13 gives an ordinary tensor `DispatchKeySet(CPU, ADInplaceOrView, AutogradCPU, AutocastCPU)`, whether it
@@ -297,7 +300,8 @@ print("meta tensor:           ", call({"Meta", "Autograd"}))
 #   modes switch keys on and off for the thread.
 # - *They ask next:* Where does a call without tensors go, such as `zeros(3, device="cuda")`? A key named BackendSelect chooses
 #   the backend from the arguments. A backend of your own would use PrivateUse1, which is reserved for that.
-# - *The trap:* A tensor without `requires_grad` still passes through the autograd layer, which finds nothing to record.
+# - *The trap:* Thinking that a tensor without `requires_grad` bypasses the autograd layer. It passes through, and the layer finds
+#   nothing to record.
 # - *Proof:* `proof-keys`.
 #
 # ### `__torch_dispatch__` and FakeTensor
@@ -330,19 +334,18 @@ print(check.error(product[0, 0].item))
 # - *Longer:* Use the first to change what a call means, as default devices do ([chapter 01](01_global_settings.ipynb)), and the
 #   second to observe or replace what is computed, as FakeTensor, DTensor and FLOP counters do.
 # - *They ask next:* Does autocast reach the second one? It receives the casts that autocast has inserted, as `_to_copy`
-#   operations, because autocast and autograd have already run.
-# - *The trap:* Calling the operation on the subclass again inside the hook, which recurses forever unless you unwrap the operands
-#   first.
+#   operations: autocast and autograd have already run.
+# - *The trap:* Calling the operation on the subclass again inside the hook. It recurses forever unless you unwrap the operands first.
 # - *Proof:* `proof-keys`.
 #
 # **Interview · What is a FakeTensor, and who uses it?**
 #
-# - *Thirty seconds:* It is a tensor with a shape, a dtype, strides and a device, but without data. `torch.compile` and
+# - *Thirty seconds:* A tensor with a shape, a dtype, strides and a device, but without data. `torch.compile` and
 #   `torch.export` run a model on fake tensors to learn every shape without computing or allocating anything.
-# - *They ask next:* How is it different from a meta tensor? A meta tensor has the device "meta", while a FakeTensor claims to be
-#   on the CPU or a GPU, so that rules about devices are checked, too.
-# - *The trap:* `item()` or an `if` on its value fails, because it has no data. That is where a compiler must break the graph or
-#   add a guard ([chapter 08](08_static_and_dynamic_graphs.ipynb)).
+# - *They ask next:* How is it different from a meta tensor? A meta tensor has the device "meta". A FakeTensor claims to be on the
+#   CPU or a GPU, so that rules about devices are checked, too.
+# - *The trap:* Reading a value, by `item()` or an `if`, in code that runs on fake tensors. There is no data, so a compiler must break
+#   the graph or add a guard ([chapter 08](08_static_and_dynamic_graphs.ipynb)).
 # - *Proof:* a result without data: `proof-meta-kernel`.
 
 # %% [markdown] given="mytorch.dispatch:LAYERS mytorch.dispatch:run_kernel"
@@ -381,14 +384,14 @@ stack = {"autocast": "borrowed by announce", "trace": "chapter 08", "record": "c
 pictures.layers(stack, call="softplus(x)", path=["autocast"], kernels=["NumPy"], chosen="NumPy", result="tensor")
 
 # %% [markdown]
-# `softplus` got integers and returned float32, because `pointwise_float` says that integers become the default dtype. The work is
+# `softplus` got integers and returned float32: `pointwise_float` says that integers become the default dtype. The work is
 # done by `run_in_common_type`, which you will write: it finds the common type, converts the operands, and calls the kernel.
 #
 # **Interview · What happens between `torch.add(x, y)` and the addition?**
 #
 # - *Thirty seconds:* The call goes down the dispatcher: each layer that applies, such as autocast or autograd, does its part and
 #   redispatches, and the device's kernel comes last.
-# - *They ask next:* Do methods and operators take another path? No, since `x + 1` is the same call as `add(x, 1)`.
+# - *They ask next:* Do methods and operators take another path? No, `x + 1` is the same call as `add(x, 1)`.
 # - *The trap:* Assuming that a call runs one operation of the same name: `square` runs `mul` above, and `pow` in PyTorch.
 # - *Proof:* `proof-layers`.
 #
@@ -420,10 +423,58 @@ pictures.curves(times, sizes, xlabel="elements", ylabel="time of a + a (µs)", l
 # | 1,000,000 | 66 | 68 | 46 |
 # | 4,000,000 | 490 | 540 | 220 |
 #
-# At small sizes NumPy wins, and on one thread the tensor only breaks even, while with two threads it wins once there is enough work
-# to split.
+# At small sizes NumPy wins. On one thread the tensor only breaks even; with two threads it wins once there is enough work to split.
 #
-# ## Mean and variance
+# ## The real one
+# `minitorch` looks up the common type as your library will, and in addition it does something for speed:
+
+# %%
+import inspect
+
+from minitorch.dispatch import promotion
+
+print(inspect.getsource(promotion.fits))
+
+# %% [markdown] tags=["short"]
+# Converting a number is expensive compared with adding a few elements, so `minitorch` checks whether the conversion can be left
+# to NumPy. `common` is the dtype that the tensors promote to. `category` runs from 0 (bool) to 3 (complex), `is_low_precision` marks
+# the 16-bit types, and `_LARGE` is 2¹²⁷. Your library always converts, so it is slower.
+#
+# ## Ten lines to remember
+# 1. The category decides first (bool, integer, floating point, complex), and then the size.
+# 2. A scalar, which is a Python number or a 0-d tensor, decides only if its category is higher.
+# 3. uint8 with int8 gives int16, and float16 with bfloat16 gives float32.
+# 4. Integer arithmetic and conversions wrap around, creation and `fill_` refuse large numbers, and floats become inf.
+# 5. In place, the memory keeps its dtype: a higher category raises an error, and a wider type is rounded.
+# 6. float16 ends at 65504; bfloat16 has nearly float32's range and a spacing of 1/128 at 1.
+# 7. Compare with a tolerance, and remember that nan equals nothing.
+# 8. A call goes down the dispatcher to a kernel, and the keys that the tensors carry choose the layers.
+# 9. For a few elements, the layers take longer than the addition.
+# 10. PyTorch's `var` and `std` divide by n − 1, NumPy's by n.
+#
+# **Rapid fire.** The cell below proves each answer.
+#
+# - *What is the dtype of a uint8 tensor divided by 2?* Float32: division computes in floating point.
+# - *What dtype does a uint8 tensor's `sum()` have?* Int64: integer sums are widened.
+# - *What is `torch.tensor(127, dtype=torch.int8) + 1`?* −128, because integers wrap.
+# - *Why do `torch.std` and `np.std` differ?* PyTorch divides by n − 1, NumPy by n.
+# - *What is `tensor(True) + True`?* True: two bools stay bool. (`tensor(True) - True` raises an error.)
+
+# %% tags=["proof-rapid-fire"]
+small = torch.tensor([100, 200], dtype=torch.uint8)
+print((small / 2).dtype, small.sum().dtype, torch.tensor(127, dtype=torch.int8) + 1)
+print("std of 1, 2, 6:", round(torch.tensor([1.0, 2.0, 6.0]).std().item(), 4), round(np.std([1.0, 2.0, 6.0]), 4))
+print(torch.tensor(True) + True)
+
+# %% [markdown]
+# ## You try
+# There are [seven exercises](../exercises/02b_dtypes_and_dispatch.ipynb), which are worth 18 points. In three of them you write
+# parts of `mytorch`: promotion, what an operation does with its operands, and `mean` and `var`. The others are a prediction,
+# rounding by hand, a repair and a measurement. [Chapter 03](03_views_and_layout.ipynb) changes shapes without moving an element.
+
+# %% [markdown]
+# ## If you have time
+# ### Mean and variance
 # A variance is the mean squared distance from the mean, and it needs everything in this chapter: the dtype of the result, a sum
 # that doesn't stop at 256, and an operation composed of others. Take a die, list all 216 results of rolling it three times, and
 # compute the variance of each triple. What is the average of these variances?
@@ -438,60 +489,6 @@ print(f"std of 1, 2, 6:  torch {torch.tensor([1.0, 2.0, 6.0]).std().item():.4f},
 
 # %% [markdown]
 # Three rolls are closer to their own mean than to the mean of the die, so dividing by n gives too small a variance. Dividing by n
-# − 1 is correct on average (**Bessel's correction**), and it is PyTorch's default. You will write `mean` and `var`, where 16-bit
-# types need care.
-#
-# **Interview · Why do `torch.std` and `np.std` differ?**
-#
-# - *Thirty seconds:* PyTorch divides by n − 1 by default, and NumPy divides by n. PyTorch's argument is called `correction`;
-#   NumPy's is `ddof`, and since NumPy 2 it accepts `correction` as well.
-# - *They ask next:* What does `std` return for a single value? It returns nan, because n − 1 is 0.
-# - *The trap:* Batch norm uses both, n to normalize and n − 1 for its running variance ([chapter
-#   12](12_norm_dropout_and_modes.ipynb)).
-# - *Proof:* `proof-bessel`.
-#
-# ## The real one
-# `minitorch` looks up the common type as your library will, and in addition it does something for speed:
-
-# %%
-import inspect
-
-from minitorch.dispatch import promotion
-
-print(inspect.getsource(promotion.fits))
-
-# %% [markdown] tags=["short"]
-# Converting a number is expensive compared with adding a few elements, so `minitorch` checks whether the conversion can be left
-# to NumPy. `common` is the dtype that the tensors promote to, `category` is 0 for bool and 2 for floating point, and
-# `is_low_precision` is true for 16-bit types, and `_LARGE` is 2¹²⁷. Your library always converts, so it is slower.
-#
-# ## Ten lines to remember
-# 1. The category decides first (bool, integer, floating point, complex), and then the size.
-# 2. A scalar, which is a Python number or a 0-d tensor, decides only if its category is higher.
-# 3. uint8 with int8 gives int16, and float16 with bfloat16 gives float32.
-# 4. Integer arithmetic and conversions wrap around, while creation and `fill_` refuse large numbers and floats become inf.
-# 5. In place, the memory keeps its dtype: a higher category raises an error, and a wider type is rounded.
-# 6. float16 ends at 65504, while bfloat16 has nearly float32's range and a spacing of 1/128 at 1.
-# 7. Compare with a tolerance, and remember that nan equals nothing.
-# 8. A call goes down the dispatcher to a kernel, and the keys that the tensors carry choose the layers.
-# 9. For a few elements, the layers take longer than the addition.
-# 10. PyTorch's `var` and `std` divide by n − 1, NumPy's by n.
-#
-# **Rapid fire.** The cell below proves each answer.
-#
-# - *What is the dtype of a uint8 tensor divided by 2?* It is float32, because division computes in floating point.
-# - *What dtype does a uint8 tensor's `sum()` have?* int64, because integer sums are widened.
-# - *What is the dtype of `x > 0`?* It is bool.
-# - *What is the largest int8?* It is 127.
-# - *What is `tensor(True) + True`?* It is True, since two bools stay bool. (`tensor(True) - True` raises an error.)
-
-# %% tags=["proof-rapid-fire"]
-small = torch.tensor([100, 200], dtype=torch.uint8)
-print((small / 2).dtype, small.sum().dtype, (small > 1).dtype, torch.iinfo(torch.int8).max)
-print(torch.tensor(True) + True)
-
-# %% [markdown]
-# ## You try
-# There are [seven exercises](../exercises/02b_dtypes_and_dispatch.ipynb), which are worth 18 points. In three of them you write
-# parts of `mytorch`: promotion, what an operation does with its operands, and `mean` and `var`. The others are a prediction,
-# rounding by hand, a repair and a measurement. [Chapter 03](03_views_and_layout.ipynb) changes shapes without moving an element.
+# − 1 is correct on average (**Bessel's correction**), and it is PyTorch's default; NumPy divides by n. The argument is `correction` in
+# PyTorch and `ddof` in NumPy, which since NumPy 2 accepts `correction` as well. For a single value PyTorch's `std` is nan. You will
+# write `mean` and `var`, where 16-bit types need care. Batch norm uses both divisors ([chapter 12](12_norm_dropout_and_modes.ipynb)).
