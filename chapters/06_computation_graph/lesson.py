@@ -207,10 +207,10 @@ print("5,000 additions:", type(check.error(backward, additions(5_000))).__name__
 # - *Thirty seconds:* The gradient of a node is a sum over all of its uses. If the node propagates it before the sum is complete, some
 #   contributions count twice or get lost, so a node has to run after everything that uses its result.
 # - *Longer:* PyTorch counts the edges that lead to each reachable node, and it runs the node when a gradient has arrived along each of
-#   them, so each node runs once, however many paths lead to it.
-# - *They ask next:* Why do we go backwards at all? One backward pass gives the derivatives of the loss with respect to *all* inputs,
-#   while one pass in forward mode gives those with respect to *one* (exercise 5).
-# - *The trap:* An engine that was tested only on chains may still be wrong, because on a chain there is only one order.
+#   them. So each node runs once, however many paths lead to it.
+# - *They ask next:* Why do we go backwards at all? One backward pass gives the derivatives of the loss with respect to *all* inputs;
+#   one pass in forward mode gives those with respect to *one* (exercise 5).
+# - *The trap:* Testing an engine on chains alone. A chain has only one order, so the bug doesn't show.
 # - *Proof:* `proof-diamond`, `proof-topological-order`.
 
 # %% [markdown]
@@ -264,7 +264,7 @@ root += 1
 print(str(check.error(root.sum().backward)).partition(" Hint")[0].partition(": ")[2])
 
 # %% [markdown]
-# `a * data` saves `data` but not `a`, because only the gradient of `data` would need `a`. `sqrt` and `relu` save their *result*. Together
+# `a * data` saves `data` but not `a`: only the gradient of `data` would need `a`. `sqrt` and `relu` save their *result*. Together
 # with each saved tensor the node stores its **version number**, which is how it detected the write into `root`.
 #
 # **Interview · What does PyTorch store in the graph?**
@@ -275,13 +275,13 @@ print(str(check.error(root.sum().backward)).partition(" Hint")[0].partition(": "
 #   version, so a write in between is detected, and `backward` frees them as it goes.
 # - *They ask next:* Why does ReLU save its output? It is positive exactly where the input was, and the next layer usually saves it anyway,
 #   so both share one tensor.
-# - *The trap:* "It stores all activations" is too broad, since the node of `a + b` saves neither input.
+# - *The trap:* Saying that it stores all activations: the node of `a + b` saves neither input.
 # - *Proof:* `proof-graph`, `proof-saved-tensors`, `proof-memory`.
 #
 # **Interview · Does `torch.compile` use this graph?**
 #
-# - *Thirty seconds:* It doesn't use this graph, which has a node for each operation. Instead, AOTAutograd traces the backward pass ahead
-#   of time together with the forward pass, and both are compiled, so at run time autograd sees the compiled function as a single node.
+# - *Thirty seconds:* No, this graph has a node for each operation. Instead, AOTAutograd traces the backward pass ahead of time together
+#   with the forward pass. Both are compiled, and at run time autograd sees the compiled function as a single node.
 # - *Longer:* For `(w * x).sin().sum()`, PyTorch 2.13 produces a forward graph with `mul`, `sin` and `sum`, and a backward graph with
 #   `expand`, `cos` and three `mul`. The first of the three computes `w * x` again instead of saving it. The single node is a
 #   `CompiledFunctionBackward`, whose edge for `w` leads to an `AccumulateGrad` as before.
@@ -289,7 +289,7 @@ print(str(check.error(root.sum().backward)).partition(" Hint")[0].partition(": "
 #   what to recompute.
 # - *They ask next:* What is *compiled autograd*? It captures a `backward()` that a compiled function calls, including hooks and
 #   accumulation (`torch._dynamo.config.compiled_autograd`).
-# - *The trap:* "Compiled code needs no autograd" is false, because the engine still runs that node and accumulates the gradients.
+# - *The trap:* Concluding that compiled code needs no autograd. The engine still runs that node and accumulates the gradients.
 # - *Proof:* the graph with a node for each operation: `proof-graph`; the joint graph and the stages: [chapter
 #   08](08_static_and_dynamic_graphs.ipynb).
 #
@@ -306,19 +306,19 @@ print("the formula gives", to_bias.shape, to_bias.dtype, "and bias.grad is", bia
 pictures.grids(("what arrives", to_bias), "sum of the rows", ("bias.grad", bias.grad))
 
 # %% [markdown]
-# Each element of the bias was used twice, so it gets the sum of two gradients: **broadcast and sum are each other's backward**. Because a
-# node records the shape and dtype of each of its outputs in `node.outputs`, the engine can reduce and cast a gradient when it arrives
+# Each element of the bias was used twice, so it gets the sum of two gradients: **broadcast and sum are each other's backward**. A node
+# records the shape and dtype of each of its outputs in `node.outputs`, so the engine can reduce and cast a gradient when it arrives
 # (`fit`, exercise 3).
 #
 # **Interview · A bias of shape (10,) is added to a batch of shape (64, 10). What shape has its gradient?**
 #
-# - *Thirty seconds:* It has the bias's own shape, (10,), and it is the sum over the 64 rows, because broadcasting uses each element 64
-#   times, and the gradients of a value that is used several times add up.
+# - *Thirty seconds:* The bias's own shape, (10,): it is the sum over the 64 rows. Broadcasting uses each element 64 times, and the
+#   gradients of a value that is used several times add up.
 # - *Longer:* You sum over the dimensions that broadcasting added on the left, and over those that it stretched from length 1. The
 #   gradient is also cast back to the input's dtype, so a float32 bias gets a float32 gradient.
-# - *They ask next:* And the backward of a sum? It is a broadcast, because each element gets the gradient of the sum.
-# - *The trap:* Gradients with the expected shapes don't show that the forward pass is correct: (64, 1) minus (64,) is (64, 64), and nothing
-#   raises ([chapter 04](04_broadcasting_indexing_joining.ipynb)).
+# - *They ask next:* And the backward of a sum? A broadcast: each element gets the gradient of the sum.
+# - *The trap:* Taking gradients of the expected shapes for a correct forward pass. (64, 1) minus (64,) is (64, 64), and nothing raises
+#   ([chapter 04](04_broadcasting_indexing_joining.ipynb)).
 # - *Proof:* `proof-broadcast`.
 #
 # ## Milestone: two moons
@@ -370,8 +370,8 @@ for name, t in tensors.items():
 # differently in PyTorch, as [chapter 07](07_backward_in_depth.ipynb) shows.)
 #
 # Two common definitions are wrong. *"Leaves are the tensors you create yourself"* fails for `data * 2`, which is a result and a leaf.
-# *"Leaves are the tensors that require grad"* fails twice, because `data` is a leaf that doesn't require grad, while `product` requires
-# grad and isn't a leaf. To get a gradient for the weight, scale it first, and call `requires_grad_` afterwards:
+# *"Leaves are the tensors that require grad"* fails twice: `data` is a leaf that doesn't require grad, and `product` requires grad and
+# isn't a leaf. To get a gradient for the weight, scale it first, and call `requires_grad_` afterwards:
 
 # %% tags=["proof-scale-first"]
 weight = (torch.ones(2) * 0.1).requires_grad_()
@@ -382,16 +382,16 @@ print(repr(check.error(weight.mul_, 2)))
 # %% [markdown]
 # **Interview · What is a leaf tensor?**
 #
-# - *Thirty seconds:* A leaf is a tensor whose `grad_fn` is `None`. `backward` fills `.grad` for the leaves that require grad and took part
+# - *Thirty seconds:* A tensor whose `grad_fn` is `None`. `backward` fills `.grad` for the leaves that require grad and took part
 #   in the loss, and for other tensors only after `retain_grad()`.
-# - *Longer:* Parameters are leaves that require grad, whereas inputs and unrecorded results are leaves that don't.
+# - *Longer:* Parameters are leaves that require grad; inputs and unrecorded results are leaves that don't.
 # - *They ask next:* Why does writing into a parameter raise an error? A recorded write would turn it into a result, whose `.grad` would
 #   stay empty, so optimizers write under `no_grad`.
-# - *The trap:* `torch.randn(n, requires_grad=True).to(device)` is a leaf only if `to` has nothing to do.
+# - *The trap:* Creating a parameter with `torch.randn(n, requires_grad=True).to(device)`, which is a leaf only if `to` has nothing to do.
 # - *Proof:* `proof-leaves`, `proof-scale-first`; `retain_grad`: [chapter 07b](07b_vector_jacobian_products.ipynb).
 #
 # ## Freezing layers
-# Since nothing is recorded if no input requires grad, freezing a layer can shorten the graph. The next cell freezes each of two layers in
+# If no input requires grad, nothing is recorded, so freezing a layer can shorten the graph. The next cell freezes each of two layers in
 # turn and lists the nodes that a backward pass runs. Which one saves more?
 
 # %% tags=["proof-freezing"]
@@ -409,30 +409,29 @@ print("frozen batch norm: graph", body(torch.ones(8, 3)).grad_fn, "- mean", body
 
 # %% [markdown] tags=["short"]
 # If you freeze the first layer, half of the graph disappears, which PyTorch's notes call **excluding a subgraph**. If you freeze the second
-# one, a single node disappears, because the gradient of the first layer still has to pass through.
+# one, a single node disappears: the gradient of the first layer still has to pass through.
 #
 # **Interview · You fine-tune the head of a network. `requires_grad_(False)`, `no_grad` or `detach`?**
 #
-# - *Thirty seconds:* I would use `body.requires_grad_(False)`, because then, unless the data require grad, nothing below the head is
-#   recorded, and no activations are kept there. I would also call `body.eval()`, because otherwise its batch norms go on updating their
-#   statistics.
+# - *Thirty seconds:* I would use `body.requires_grad_(False)`. Then, unless the data require grad, nothing below the head is recorded, and
+#   no activations are kept there. I would also call `body.eval()`; otherwise its batch norms go on updating their statistics.
 # - *Longer:* `no_grad` around the forward pass of the body does the same, whatever the flags say. `detach` after the body gives the same
 #   gradients for the head, but by then the body has been recorded, and its activations stay as long as anything refers to the body's own
 #   output.
-# - *They ask next:* Does it help to freeze late layers? Only a little, because gradients for the early layers still pass through them.
-# - *The trap:* `eval()` doesn't freeze weights, because it changes what layers compute, not what is recorded.
+# - *They ask next:* Does it help to freeze late layers? Only a little: gradients for the early layers still pass through them.
+# - *The trap:* Freezing weights with `eval()`. It changes what layers compute, not what is recorded.
 # - *Proof:* `proof-freezing`; `proof-leaves` for `no_grad` and `detach`.
 #
 # **Interview · In which order do gradients become available during `backward`?**
 #
-# - *Thirty seconds:* They become available roughly in the reverse order of the forward pass, so the last layers get theirs first. A node is
+# - *Thirty seconds:* Roughly in the reverse order of the forward pass: the last layers get theirs first. A node is
 #   ready when all of its gradients have arrived, and among several ready nodes the engine runs the one that was recorded last.
 # - *Longer:* `AccumulateGrad` runs before all other ready nodes, so a parameter's gradient is complete as early as possible.
 #   DistributedDataParallel makes use of this order: it sends the gradients of the last layers while the earlier ones are still being
 #   computed ([chapter 23](23_multi_gpu.ipynb)).
 # - *They ask next:* What about a weight that is used twice, such as a tied embedding? Both uses send a gradient to the same
 #   `AccumulateGrad`, so `.grad` is the sum of both, complete only after the backward pass has reached the earlier use.
-# - *The trap:* Don't argue from the order of the layers in the code: only the recorded graph matters.
+# - *The trap:* Arguing from the order of the layers in the code. Only the recorded graph matters.
 # - *Proof:* the order of the nodes in `proof-freezing`; a weight used twice: `proof-grad-is-a-sum`.
 #
 # ## Gradient accumulation in `.grad`
@@ -454,7 +453,7 @@ for grad in (None, torch.zeros(2)):
 
 # %% [markdown]
 # Later passes **add to `.grad` in place**, which is why a training loop clears it. Setting it to `None` isn't the same as setting it to
-# zero, because an optimizer skips a parameter without a gradient, while weight decay moves one whose gradient is zero.
+# zero: an optimizer skips a parameter without a gradient, but weight decay moves one whose gradient is zero.
 #
 # **Interview · Why does `backward` accumulate instead of overwriting?**
 #
@@ -462,13 +461,12 @@ for grad in (None, torch.zeros(2)):
 #   several small batches share one optimizer step, which is called gradient accumulation. The price is that you have to call `zero_grad`.
 # - *Longer:* Across passes, `AccumulateGrad` adds in place, so code that holds on to `.grad` sees the sum. With `create_graph` it makes a
 #   new tensor instead.
-# - *They ask next:* Why does `zero_grad` set `.grad` to `None`? That frees memory and lets the optimizer skip parameters that weren't used.
-# - *The trap:* Don't treat `first = w.grad` as a snapshot, because it is the tensor that the next pass adds to.
+# - *They ask next:* Why does `zero_grad` set `.grad` to `None`? It frees memory and lets the optimizer skip parameters that weren't used.
+# - *The trap:* Treating `first = w.grad` as a snapshot. It is the tensor that the next pass adds to.
 # - *Proof:* `proof-grad-is-a-sum`.
 #
 # ## Memory: what keeps a graph alive
-# A loss keeps its whole history alive. The next cell watches an activation through a weak reference, because an ordinary one would keep
-# it alive.
+# A loss keeps its whole history alive. The next cell watches an activation through a weak reference; an ordinary one would keep it alive.
 
 # %% tags=["proof-memory"]
 import weakref
@@ -493,7 +491,7 @@ for count in (1, 2, 3):
 
 # %% [markdown]
 # `backward` frees the saved tensors but keeps the nodes, so a second pass raises an error as soon as a node needs a saved tensor that is
-# gone. PyTorch saves the 2 of `w * 2` as a tensor, while `mytorch` keeps a plain number, so only PyTorch raises an error here:
+# gone. PyTorch saves the 2 of `w * 2` as a tensor. `mytorch` keeps a plain number, so only PyTorch raises an error here:
 
 # %% tags=["proof-second-pass"]
 for name, library in {"torch": torch, "mytorch": mytorch}.items():
@@ -504,12 +502,12 @@ for name, library in {"torch": torch, "mytorch": mytorch}.items():
 # %% [markdown]
 # **Interview · Memory grows with every iteration. Where do you look?**
 #
-# - *Thirty seconds:* I look for a tensor with history that outlives its iteration: `losses.append(loss)`, `total += loss`, or a hidden
+# - *Thirty seconds:* For a tensor with history that outlives its iteration: `losses.append(loss)`, `total += loss`, or a hidden
 #   state that is carried over without `detach`. The usual fix is to keep `loss.item()`.
 # - *Longer:* After `backward` only the nodes remain, so memory grows slowly, but in a validation loop without `no_grad` each stored loss
 #   keeps its activations, and memory grows fast.
 # - *They ask next:* Does `del loss` free the graph? Yes, immediately, unless something else refers to it.
-# - *The trap:* `backward` doesn't free everything, because the nodes stay as long as the loss does.
+# - *The trap:* Counting on `backward` to free everything. The nodes stay as long as the loss does.
 # - *Proof:* `proof-memory`; exercise 7 measures what a layer saves.
 
 # %% [markdown] tags=["short"]
@@ -518,18 +516,19 @@ for name, library in {"torch": torch, "mytorch": mytorch}.items():
 # `proof-broadcast`.
 #
 # - *Does reading `.grad` of a non-leaf raise an error?* No, it is `None`, and PyTorch warns unless you called `retain_grad()`.
-# - *A float32 parameter `p`: is `p.double()` a leaf?* No, because the conversion is a recorded operation.
+# - *A float32 parameter `p`: is `p.double()` a leaf?* No, the conversion is a recorded operation.
 # - *Does a second `backward()` through one graph raise an error?* Only if a saved tensor is needed. `w.sum()` saves none, so it
-#   runs, while `(w * 2).sum()` raises one in PyTorch.
+#   runs; `(w * 2).sum()` raises one in PyTorch.
 # - *Who sums the gradient of a broadcast input?* The engine, when the gradient arrives.
-# - *A float32 weight is multiplied by float64 data. Which dtype does the weight's `.grad` have?* Float32, since the engine
+# - *A float32 weight is multiplied by float64 data. Which dtype does the weight's `.grad` have?* Float32: the engine
 #   casts it back.
-#
+
+# %% [markdown] tags=["short"]
 # ## Ten lines to remember
 # 1. A recorded operation creates a node with formulas, edges, and the tensors that the formulas need.
 # 2. The chain rule multiplies along each path and adds up the paths.
 # 3. A node runs once, when all of its gradients have arrived, so the engine counts edges.
-# 4. Test an engine on diamonds, because chains hide the bug.
+# 4. Test an engine on diamonds: chains hide the bug.
 # 5. A leaf has no `grad_fn`, and `.grad` is filled for leaves that require grad and took part.
 # 6. Scale, convert and move a tensor first, and call `requires_grad_` afterwards.
 # 7. `backward` adds to `.grad` in place, and for an optimizer `None` isn't zero.
@@ -562,9 +561,9 @@ for create_graph in (False, True):
 # %% [markdown]
 # **Interview · What is `.grad`, and does it have a history?**
 #
-# - *Thirty seconds:* It is a tensor of the leaf's shape, or `None`. It has a `grad_fn` only if the pass ran with `create_graph=True`, and
+# - *Thirty seconds:* A tensor of the leaf's shape, or `None`. It has a `grad_fn` only if the pass ran with `create_graph=True`, and
 #   then it can be differentiated again ([chapter 07b](07b_vector_jacobian_products.ipynb)).
-# - *The trap:* Don't wrap it in `Variable`, as old code does.
+# - *The trap:* Wrapping it in `Variable`, as old code does.
 # - *Proof:* `proof-history-of-a-gradient`.
 
 # %% [markdown] given="mytorch.autograd.engine:arrive"
