@@ -26,7 +26,7 @@ for name, each in {"straight": straight, "swapped": swapped}.items():
 
 # %% [markdown] tags=["short"]
 # One write arrived and the other was lost without a warning. `t.reshape(6)` returned a **view**, which is another way to look at the same
-# memory, while `t.t().reshape(6)` returned a copy. What decides which of the two you get?
+# memory; `t.t().reshape(6)` returned a copy. What decides which of the two you get?
 #
 # ## Memory layout
 # A tensor is a **strided view** of its storage, a flat row of elements. It consists of *sizes*, *strides* and an *offset*: the first
@@ -115,16 +115,16 @@ for name, x in {"t": t, "t.t()": t.t(), "u": u, "u[:, :, ::2]": u[:, :, ::2]}.it
     print(f"{name:13} {tuple(x.shape)!s:9} strides {x.stride()!s:9} runs {runs(x.shape, x.stride())}")
 
 # %% [markdown]
-# A run can be split in any way, whereas two runs have to stay separate. `u` has runs of 3, 2 and 4 elements, so a view may split the 4 into
+# A run can be split in any way, but two runs have to stay separate. `u` has runs of 3, 2 and 4 elements, so a view may split the 4 into
 # 2 × 2, but it can't have a dimension of length 6. That is all `view` has to check.
 #
 # **Interview · When does `view` raise, and when does it work?**
 #
 # - *Thirty seconds:* It works if there are strides that visit the same elements in the same order in the new shape. A dimension can always
 #   be split, and two neighbours merge if `stride[d] == stride[d+1] * size[d+1]`. If the new shape needs any other merge, `view` raises.
-# - *Longer:* The new lengths have to fill each run exactly, while a length of 1 merges with anything, because no step is taken along it.
+# - *Longer:* The new lengths have to fill each run exactly. A length of 1 merges with anything: no step is taken along it.
 # - *They ask next:* Does the tensor have to be contiguous? No: `u` isn't contiguous, and yet `u.view(3, 2, 2, 2)` works.
-# - *The trap:* "`view` fails after `transpose`" is too simple, since it depends on the shape you ask for.
+# - *The trap:* Saying that `view` fails after `transpose`. It depends on the shape you ask for.
 # - *Proof:* `proof-merge-rule`; working and raising: `proof-view-raises`.
 #
 # **Interview · `view` or `reshape`?**
@@ -133,7 +133,7 @@ for name, x in {"t": t, "t.t()": t.t(), "u": u, "u[:, :, ::2]": u[:, :, ::2]}.it
 #   a copy.
 # - *Longer:* I use `view` when I rely on shared memory, and `reshape` when I only need the values.
 # - *They ask next:* How do you find out which one you got? Compare `untyped_storage().data_ptr()` of both tensors.
-# - *The trap:* Don't write into the result of `reshape` and expect the source to change, because that depends on the strides.
+# - *The trap:* Writing into the result of `reshape` and expecting the source to change. That depends on the strides.
 # - *Proof:* `proof-reshape-copies`.
 #
 # ### Contiguous tensors
@@ -153,8 +153,8 @@ results = {
 print("new tensors:", {name: each.stride() for name, each in results.items()})
 
 # %% [markdown] given="mytorch.views:view_op mytorch.views:run_as_view mytorch.views:permute"
-# `row.t()` is contiguous, because the stride along a length of 1 doesn't matter. `t.t() + 1` is a *new* tensor and yet it isn't contiguous,
-# since arithmetic and `clone` usually keep the memory order of their input. If two inputs differ in their order, the first one decides:
+# `row.t()` is contiguous: the stride along a length of 1 doesn't matter. `t.t() + 1` is a *new* tensor and yet it isn't contiguous, since
+# arithmetic and `clone` usually keep the memory order of their input. If two inputs differ in their order, the first one decides:
 # with `o = torch.ones(3, 2)`, the strides of `t.t() + o` are (1, 3), and those of `o + t.t()` are (2, 1).
 #
 # Not every operation keeps the order: `masked_fill`, `softmax` and `cumsum` store their result row by row. (`mytorch`
@@ -163,10 +163,10 @@ print("new tensors:", {name: each.stride() for name, each in results.items()})
 # **Interview · What does contiguous mean, and is a transposed tensor contiguous?**
 #
 # - *Thirty seconds:* Contiguous means that the elements, in order, are next to each other in the storage. A transposed matrix usually isn't
-#   contiguous, because its strides are swapped while the elements stay where they are. A matrix with a single row or column still is.
+#   contiguous: its strides are swapped, and the elements stay where they are. A matrix with a single row or column still is.
 # - *Longer:* `contiguous()` copies only if it has to, so a kernel that needs contiguous memory can call it on any input.
 # - *They ask next:* Is every new tensor contiguous? No: `t.t() + 1` is new, and yet it has the strides of `t.t()`.
-# - *The trap:* "Slices aren't contiguous" is too broad, since `t[1:]` is contiguous, while `t[:, :2]` isn't.
+# - *The trap:* Saying that slices aren't contiguous. `t[:, :2]` isn't, but `t[1:]` is.
 # - *Proof:* `proof-contiguous`.
 #
 # ## `mytorch`: views
@@ -219,7 +219,7 @@ s[:1].expand(3).add_(1)
 # - *Longer:* Use `repeat` if you are going to change single rows. Broadcasting is an `expand` that is done for you ([chapter
 #   04](04_broadcasting_indexing_joining.ipynb)).
 # - *They ask next:* What does `contiguous()` do to an expanded tensor? It makes a copy, which allocates the full size.
-# - *The trap:* Adding in place to an expanded tensor raises as soon as a dimension was stretched, because its elements share memory.
+# - *The trap:* Adding in place to an expanded tensor. It raises as soon as a dimension was stretched: the elements share memory.
 # - *Proof:* `proof-expand-stride`; the refusal: `proof-overlaps`.
 #
 # ### More views: `narrow`, `diagonal`, `unfold` and `movedim`
@@ -236,17 +236,17 @@ print("windows", line.unfold(0, 3, 1).tolist(), "in", line.untyped_storage().nby
 
 # %% [markdown]
 # `unfold` cuts a dimension into windows. Along the windows it moves by the step, and within a window by the old stride, so neighbouring
-# windows share elements. (`flip` has to copy, because PyTorch has no negative strides.)
+# windows share elements. (`flip` has to copy: PyTorch has no negative strides.)
 #
 # **Interview · How do you cut a signal into overlapping windows without copying?**
 #
-# - *Thirty seconds:* I call `x.unfold(dim, size, step)`, which returns a view. The windows get the stride `step * stride`, and a new last
+# - *Thirty seconds:* With `x.unfold(dim, size, step)`, which returns a view. The windows get the stride `step * stride`, and a new last
 #   dimension keeps the old stride, so overlapping windows share memory.
 # - *Longer:* The patches of a vision transformer are two calls of `unfold`, one for rows and one for columns (exercise 5). `narrow`,
 #   `select`, `diagonal`, `permute` and `movedim` are views as well, and `as_strided` can build any of them by hand.
 # - *They ask next:* When does it copy after all? As soon as you flatten the windows for a matrix multiplication, and then the copy is `size
 #   / step` times as large as the signal. `nn.functional.unfold` makes that copy for images.
-# - *The trap:* When you write in place into overlapping windows, the result isn't defined, because the windows share elements.
+# - *The trap:* Writing in place into overlapping windows. They share elements, so the result isn't defined.
 # - *Proof:* `proof-more-views`; lost writes: `proof-overlaps`.
 #
 # ### Another order: `channels_last`
@@ -267,13 +267,14 @@ pictures.grids(("image[0]", image[0]), ("storage of last: a pixel in each row", 
 # %% [markdown]
 # **Interview · What is `channels_last`?**
 #
-# - *Thirty seconds:* It is a memory format. The shape stays (N, C, H, W), while the strides change, so that the channels of a pixel are
-#   adjacent in memory.
+# - *Thirty seconds:* A memory format. The shape stays (N, C, H, W), but the strides change, so that the channels of a pixel are adjacent
+#   in memory.
 # - *Longer:* It suits convolutions, which read all channels of a pixel. Arithmetic and activation functions keep it, but `masked_fill`, for
 #   one, doesn't, so check the format of what you pass on.
-# - *They ask next:* How does it differ from `permute(0, 2, 3, 1)`? That changes the shape and moves nothing, while `channels_last` moves
-#   the elements and keeps the shape.
-# - *The trap:* `is_contiguous()` is False, unless there is a single channel or a single pixel, so pass `memory_format=torch.channels_last`.
+# - *They ask next:* How does it differ from `permute(0, 2, 3, 1)`? That changes the shape and moves nothing. `channels_last` moves the
+#   elements and keeps the shape.
+# - *The trap:* Testing with a plain `is_contiguous()`. It is False, unless there is a single channel or a single pixel, so pass
+#   `memory_format=torch.channels_last`.
 # - *Proof:* `proof-channels-last`.
 #
 # **Interview · Why does a CUDA or Triton kernel take strides, or call `contiguous()`?**
@@ -285,7 +286,7 @@ pictures.grids(("image[0]", image[0]), ("storage of last: a pixel in each row", 
 #   start at multiples of 16 bytes ([chapter 24c](24c_mixture_of_experts.ipynb) shows the error).
 # - *They ask next:* What goes wrong without either? The kernel silently computes with the wrong elements as soon as a caller passes a
 #   transposed tensor.
-# - *The trap:* A kernel that is tested on new tensors only may still be wrong, so test it on transposed, sliced and expanded inputs, too.
+# - *The trap:* Testing a kernel on new tensors only, and not on transposed, sliced and expanded inputs.
 # - *Proof:* where the elements are: `proof-strided-views`; what a stride costs: `proof-cache-lines`.
 #
 # ## In-place operations
@@ -333,13 +334,13 @@ print(check.error(whole.__setitem__, [0], torch.tensor([1.9])))
 #   other names see the change, too.
 # - *Longer:* In place, the result must fit into `a`, so `+= 0.5` raises for integers, and broadcasting may stretch `b` but not `a`.
 # - *They ask next:* How do you assign to a column? With `t[:, 1] = 0`, which is a view and a write into it, and which converts the dtype.
-# - *The trap:* A function that does `x += 1` changes its caller's tensor.
+# - *The trap:* Writing `x += 1` in a function, which changes its caller's tensor.
 # - *Proof:* `proof-in-place`; the column: `proof-assignment`.
 #
 # ### The version counter
 # Autograd keeps values for later, and a write may destroy one of them. That is why PyTorch counts in-place calls, even those that write no
-# element, such as `t_()`. A tensor shares its counter with its views and with the result of `detach()`, whereas writes through `.data` and
-# through NumPy aren't counted:
+# element, such as `t_()`. A tensor shares its counter with its views and with the result of `detach()`. Writes through `.data` and through NumPy
+# aren't counted:
 
 # %% tags=["proof-versions"]
 data = torch.zeros(4)
@@ -468,7 +469,7 @@ hidden.sum().backward()
 print("an uncounted write:", w.grad, "but the correct gradient is", w.exp().detach())
 
 # %% [markdown]
-# The first write destroyed a value that was needed, while the second didn't. Which values are needed depends on the formulas of the
+# The first write destroyed a value that was needed; the second didn't. Which values are needed depends on the formulas of the
 # operations ([chapter 06](06_computation_graph.ipynb)); [chapter 07](07_backward_in_depth.ipynb) builds the check.
 #
 # **Interview · In-place operations save memory. Should you prefer them?**
@@ -477,17 +478,17 @@ print("an uncounted write:", w.grad, "but the correct gradient is", w.exp().deta
 #   then `backward` raises an error.
 # - *Longer:* A node saves the version together with the value, and it compares the version before it uses the value.
 # - *They ask next:* Which writes go unnoticed? Those through `.data` and NumPy, so the gradient can be wrong without an error.
-# - *The trap:* The error appears in `backward`, far from the line that wrote.
+# - *The trap:* Looking for the bug at the line in the traceback. The error appears in `backward`, far from the line that wrote.
 # - *Proof:* `proof-in-place-needs-old-value`; the counter: `proof-versions`.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. Are a tensor's strides counted in bytes? No, in elements, whereas NumPy's are in bytes.
+# 1. Are a tensor's strides counted in bytes? No, in elements; NumPy's are in bytes.
 # 2. You keep `big[0]` of a 4 MB tensor. How much memory stays alive? All 4 MB, so keep `big[0].clone()` instead.
 # 3. Does `flatten` return a view or a copy? Either one, depending on the strides; if nothing changes, it returns the tensor
 #    itself.
-# 4. How many elements does `permute` move? It moves none, because it only reorders sizes and strides.
-# 5. You add 1 to a tensor in place and subtract it again. Is its version counter as before? No, because it counts both writes.
+# 4. How many elements does `permute` move? None, it only reorders sizes and strides.
+# 5. You add 1 to a tensor in place and subtract it again. Is its version counter as before? No, it counts both writes.
 
 # %% tags=["proof-rapid-fire"]
 grid = torch.zeros(2, 3)
@@ -505,12 +506,12 @@ print("5.", grid._version)
 # 1. A tensor is a strided view of a storage, with sizes, strides and an offset.
 # 2. `transpose`, `permute`, `expand`, `squeeze`, `unfold` and slices change the strides and move no element.
 # 3. Dimensions `d` and `d + 1` merge if `stride[d] == stride[d + 1] * size[d + 1]`.
-# 4. `view` never copies, while `reshape` and `contiguous` copy if they have to.
+# 4. `view` never copies; `reshape` and `contiguous` copy if they have to.
 # 5. Contiguous means that the elements, in order, are adjacent in memory; strides along lengths of 1 don't matter.
 # 6. Arithmetic keeps the memory order of its first input, `channels_last` included, but `masked_fill` and `softmax` don't.
-# 7. `expand` sets strides to 0 and takes no memory, whereas `repeat` copies.
+# 7. `expand` sets strides to 0 and takes no memory. `repeat` copies.
 # 8. `add_` and `+=` write into shared memory, and the result has to fit. Most assignments convert the dtype.
-# 9. `add_` on an expanded tensor raises, while other overlaps within a tensor go unnoticed.
+# 9. `add_` on an expanded tensor raises, but other overlaps within a tensor go unnoticed.
 # 10. A write adds 1 to a version that all views share, and autograd compares it.
 #
 # ## You try
@@ -532,6 +533,6 @@ print(inspect.getsource(inspect.unwrap(torch.reshape)))
 # %% [markdown]
 # Both compute the shape, then the strides, and copy if no strides fit. `_array` is the NumPy array in the tensor, `inferred_shape` is your
 # `infer_size`, `checked_ints` accepts separate integers or a tuple, and `@composite` marks a function that is made of other operations.
-# `c_contiguous` is a shortcut, because contiguous memory takes any shape. The three functions at the end differ in what autograd sees:
+# `c_contiguous` is a shortcut: contiguous memory takes any shape. The three functions at the end differ in what autograd sees:
 # `view_as_shape` is `view`, `reshape_alias` is the same under another name in the graph, and the result of `unsafe_view` doesn't count as a
 # view, since nothing else refers to the copy (`unshared` in `mytorch`).
