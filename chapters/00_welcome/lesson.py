@@ -61,14 +61,16 @@ pictures.images(images[1500:1510].reshape(10, 8, 8), predicted[:10].tolist(), wr
 # %% [markdown]
 # ### It writes
 # The second program is a GPT, which needs the layers, attention, loss and optimizer that you write in chapters 09 to 16. The
-# model is a PyTorch program of 150 lines in which only the name of the library is changed. It learns one text by heart, letter by
+# model is a PyTorch program of 150 lines; a folded cell loads it, with the library's name changed and nothing else. It learns one text by heart, letter by
 # letter, and then writes by choosing the most likely next letter again and again.
 
-# %% tags=["proof-GPT"]
+# %% hidden=true
 from minitorch.models import gpt as model
 
 program = {"__name__": "__main__"}
-exec(Path(model.__file__).read_text().replace("minitorch", "mytorch"), program)
+exec(Path(model.__file__).read_text().replace("minitorch", "mytorch"), program)  # the GPT, with another library's name
+
+# %% tags=["proof-GPT"]
 TEXT = """Shall I compare thee to a summer's day?
 Thou art more lovely and more temperate:"""
 letters = sorted(set(TEXT))
@@ -123,8 +125,8 @@ print(check.error(y.add, mytorch.ones(3, device="cuda:0")))
 # stays there, unless the operation copies to another device, as `y.to("cpu")` does. Your part is to bring the inputs to one
 # device, except for a 0-d tensor on the CPU, which [chapter 05](05_devices.ipynb) explains.
 #
-# A GPU is fast on large arrays because thousands of cores work at the same time. For a small array on a CPU, PyTorch is slower
-# than NumPy, since each call passes through several layers before it reaches the arithmetic ([chapter
+# A GPU is fast on large arrays: thousands of cores work at the same time. For a small array on a CPU, PyTorch is slower than NumPy,
+# since each call passes through several layers before it reaches the arithmetic ([chapter
 # 02b](02b_dtypes_and_dispatch.ipynb) measures the difference).
 #
 # **Interview · What is PyTorch, in a sentence or two?**
@@ -138,7 +140,7 @@ print(check.error(y.add, mytorch.ones(3, device="cuda:0")))
 # - *Proof:* devices: `proof-device`; derivatives: `proof-derivative-of-a-loop`.
 #
 # ### Pillar two: derivatives of programs
-# Training needs derivatives, because they say how the loss changes if a weight changes a little. At school you derived them from
+# Training needs derivatives: they say how the loss changes if a weight changes a little. At school you derived them from
 # formulas. The function in the next cell isn't written as a formula, and the value of `x` decides how often its loop runs. What
 # is its derivative at 3?
 
@@ -157,7 +159,7 @@ for start in (3.0, 60.0):
     print(f"{start:4} -> {y.item()}, and the derivative is {x.grad.item()}")
 
 # %% [markdown] tags=["short"]
-# The number 3 is doubled six times, so near 3 the function is $64x$ and its derivative is 64, while 60 is doubled only once.
+# The number 3 is doubled six times, so near 3 the function is $64x$ and its derivative is 64. 60 is doubled only once.
 # Nobody analysed the loop, so how did `backward` find the derivative?
 #
 # ## The smallest model: finite differences
@@ -181,8 +183,7 @@ print("backward:  ", x.grad.item())
 # ### Where finite differences break
 # At 3 every step works except the smallest one, whose result drowns in rounding errors. At 49.9999999 the derivative is 4, but
 # the two large steps cross the edge at 50, beyond which the loop runs one time fewer. A step of 1e-8 gets both points right, but
-# how would you know that without the answer? Even closer to the edge, this step fails as well, whereas `backward` has no step to
-# choose. Move the slider and watch the estimate at 48, which starts far from 4 because the step crosses the edge.
+# how would you know that without the answer? Even closer to the edge, this step fails as well. `backward` has no step to choose. Move the slider and watch the estimate at 48, which starts far from 4 because the step crosses the edge.
 
 
 # %% hidden=true
@@ -227,8 +228,7 @@ print(counts)
 pictures.curves(counts, sizes, xlabel="inputs", ylabel="runs of the function", log="xy")
 
 # %% [markdown] tags=["short"]
-# A large GPT has billions of weights, so one run for each of them is hopeless, whereas `backward` ran the function once for all
-# inputs.
+# A large GPT has billions of weights, so one run for each of them is hopeless. `backward` ran the function once for all inputs.
 #
 # ## Seventeen lines that differentiate
 # For a single operation the derivatives are simple. A sum changes by as much as either summand does, so both of its derivatives
@@ -335,14 +335,13 @@ print(f"w = {w.value:.4f}, b = {b.value:.4f}")
 # **Interview · How does autograd differ from numerical and from symbolic differentiation?**
 #
 # - *Thirty seconds:* Numerical differentiation evaluates the function once more for each input, and its result is approximate.
-#   Symbolic differentiation transforms a formula into another formula, while automatic differentiation runs the program, records
-#   the derivatives of each operation, and combines them by the chain rule.
+#   Symbolic differentiation transforms a formula into another formula. Automatic differentiation runs the program, records the
+#   derivatives of each operation, and combines them by the chain rule.
 # - *Longer:* Its result is exact up to rounding, and one backward pass serves all inputs. Because it differentiates the
 #   operations that ran, it doesn't need a formula for the whole program.
 # - *They ask next:* What are finite differences still good for? They check a gradient, as `torch.autograd.gradcheck` does in
 #   [chapter 07b](07b_vector_jacobian_products.ipynb).
-# - *The trap:* Saying that autograd uses finite differences, because then its result would depend on a step, and autograd has
-#   none.
+# - *The trap:* Saying that autograd uses finite differences. Then its result would depend on a step, and autograd has none.
 # - *Proof:* `proof-finite-differences`, and the [notes](proof-notes).
 #
 # **Interview · Why does autograd go backwards?**
@@ -353,21 +352,19 @@ print(f"w = {w.value:.4f}, b = {b.value:.4f}")
 # - *Longer:* The price of reverse mode is memory, because the graph and the values saved in it are kept until the backward pass.
 #   For matrix multiplications, a backward pass takes about twice the arithmetic of the forward pass, however many weights there
 #   are.
-# - *They ask next:* When is forward mode better? It is better with few inputs and many outputs, and you build it in an exercise
-#   of chapter 06.
+# - *They ask next:* When is forward mode better? With few inputs and many outputs. You build it in an exercise of chapter 06.
 # - *The trap:* Answering with the name, backpropagation, instead of the reason, which is the number of passes.
 # - *Proof:* `proof-one-run-per-input`.
 #
 # **Interview · How does autograd treat an `if` or a `while`?**
 #
-# - *Thirty seconds:* They are invisible to autograd, because Python decides which operations run. Autograd differentiates exactly
+# - *Thirty seconds:* They are invisible to autograd: Python decides which operations run. Autograd differentiates exactly
 #   those operations, as if the decision had been fixed.
 # - *Longer:* So two inputs may get derivatives from different branches, and where a branch changes, the function may jump without
 #   any trace in the gradient.
 # - *They ask next:* Can you train the condition itself, such as a threshold? It gets no gradient from the decision, so you
 #   replace the decision by a smooth function, or estimate the gradient.
-# - *The trap:* Believing that a function with jumps can't be differentiated, although PyTorch returns the derivative of the piece
-#   that ran.
+# - *The trap:* Believing that a function with jumps can't be differentiated. PyTorch returns the derivative of the piece that ran.
 # - *Proof:* `proof-derivative-of-a-loop`, `proof-dynamic-graph`.
 #
 # ## Where the tape breaks
@@ -396,8 +393,7 @@ for _ in range(20):
 pictures.curves({"notes": kept}, xlabel="step without clear()", ylabel="notes on the list")
 
 # %% [markdown]
-# You got 8 instead of 2, because the note of $y = x \cdot x$ is still on the list: it was read again and added its derivative,
-# $2x = 6$. The list also grows with each step.
+# You got 8 instead of 2: the note of $y = x \cdot x$ is still on the list, so it was read again and added its derivative, $2x = 6$. The list also grows with each step.
 #
 # PyTorch has no such list, but ties each note to the tensor that the operation produced, as its `grad_fn`, and makes it point to
 # the notes of its inputs. The backward pass of $z$ follows these pointers and never meets $y$. As soon as nothing points to a
@@ -439,8 +435,8 @@ squares.backward()
 print("squares, twice:", str(check.error(squares.backward))[:74] + " …")
 
 # %% [markdown]
-# The graph still exists, but the values that the product saved for its derivatives are gone, because `backward` frees them unless
-# you pass `retain_graph=True`. A sum saves no values, so it can run again.
+# The graph still exists, but the values that the product saved for its derivatives are gone. `backward` frees them unless you pass
+# `retain_graph=True` in the first call. A sum saves no values, so it can run again.
 #
 # **Interview · What does "dynamic graph" mean?**
 #
@@ -448,9 +444,8 @@ print("squares, twice:", str(check.error(squares.backward))[:74] + " …")
 #   once, before anything is computed, and is then executed many times.
 # - *Longer:* An `if` or a loop may therefore depend on values, and a debugger shows real numbers. The price is that no compiler
 #   has the whole program before it runs, so nothing can optimize it; `torch.compile` captures it to win that back (chapter 08).
-# - *They ask next:* What is in the graph? It contains the operations and the values that their derivatives need, but not Python's
-#   control flow.
-# - *The trap:* Believing that the graph changes while it runs, when "dynamic" means that the next run builds a new one.
+# - *They ask next:* What is in the graph? The operations and the values that their derivatives need, but not Python's control flow.
+# - *The trap:* Believing that the graph changes while it runs. "Dynamic" means that the next run builds a new one.
 # - *Proof:* `proof-dynamic-graph`.
 #
 # **Interview · What does eager execution cost, and what does `torch.compile` change?**
@@ -470,22 +465,13 @@ print("squares, twice:", str(check.error(squares.backward))[:74] + " …")
 #   function, `jit` compiles, and `vmap` adds a batch dimension.
 # - *They ask next:* Can PyTorch do this as well? `torch.func` offers `grad` and `vmap` ([chapter
 #   07b](07b_vector_jacobian_products.ipynb)), and `torch.compile` corresponds to `jit`.
-# - *The trap:* Saying that JAX has no eager mode, although it runs operations one at a time unless you use `jit`.
+# - *The trap:* Saying that JAX has no eager mode. It runs operations one at a time unless you use `jit`.
 # - *Proof:* the record that PyTorch keeps: `proof-shared-notes`; tracing functions: [chapter
 #   08](08_static_and_dynamic_graphs.ipynb).
 #
-# **Interview · Can you call `backward` twice?**
-#
-# - *Thirty seconds:* Usually you can't, because the first call frees the values that the nodes saved, and the second raises an
-#   error. With `retain_graph=True` in the first call you can, and then the gradients add up in `.grad`.
-# - *Longer:* The nodes stay as long as the result does, so if they saved nothing, a second call works even without the argument.
-# - *They ask next:* Why free the values? They can take more memory than the weights, as chapter 06 shows by counting them.
-# - *The trap:* Saying that `backward` deletes the graph, when it frees only the saved values: the sum ran twice on one graph.
-# - *Proof:* `proof-twice`.
-#
 # **Interview · Where does PyTorch keep the record, and when does it go away?**
 #
-# - *Thirty seconds:* It is kept with the results: a tensor holds its node in `grad_fn`, and a node holds the nodes of its inputs.
+# - *Thirty seconds:* With the results: a tensor holds its node in `grad_fn`, and a node holds the nodes of its inputs.
 #   A node is freed when nothing points to it any more.
 # - *Longer:* Two losses therefore don't disturb each other, and a training loop that keeps no tensor keeps no graph.
 # - *They ask next:* How can a graph leak anyway? `total += loss` keeps the graph of each step, so add `loss.item()` instead.
@@ -530,7 +516,35 @@ from course import topics
 
 topics.chapter_map()
 
+# %% [markdown] tags=["short"]
+# ## Rapid fire
+# - *What are the two pillars?* Tensors on any device, and autograd.
+# - *What decides where an operation runs?* The device of its inputs.
+# - *What does a node of the graph hold?* Its operation, its inputs' nodes, and the values that its derivatives need.
+# - *Is the `while` in the graph?* No, only the operations that ran are recorded.
+# - *What does `backward` free?* The saved values, unless you pass `retain_graph=True`.
+
+# %% [markdown] tags=["short"]
+# ## Ten lines to remember
+# 1. PyTorch is tensors on devices plus automatic derivatives.
+# 2. An operation runs where its inputs are, and its result stays there, apart from copies such as `to`.
+# 3. Finite differences cost one run per input, and their result is approximate.
+# 4. Each operation has simple derivatives, which the chain rule multiplies along a path and adds where paths meet.
+# 5. One pass over the record, in reverse, gives the derivatives with respect to all inputs.
+# 6. PyTorch ties the record to the results, in `grad_fn`, and has no global tape.
+# 7. Eager means that an operation runs when Python reaches its line, and dynamic that each run records a new graph.
+# 8. Control flow is not in the graph, which contains only what ran.
+# 9. `backward` frees saved values, and adds to `.grad`.
+# 10. In this course `torch` is minitorch, and `mytorch` is yours.
+
 # %% [markdown]
+# ## You try
+# In [`exercises/00_welcome.ipynb`](../exercises/00_welcome.ipynb) you teach your numbers to divide, find a root, read PyTorch's
+# graph, and repair a function whose values are correct and whose gradient isn't. Then [chapter 01](01_global_settings.ipynb)
+# starts your library with its settings.
+
+# %% [markdown]
+# ## If you have time
 # ### From the Chinese interview notes
 # The course covers the topics of interview notes that circulate in Chinese. If you know those notes, you can look up a topic by
 # its number and term.
@@ -545,28 +559,3 @@ topics.notes_index()
 
 # %% hidden=true
 topics.whiteboard_index()
-
-# %% [markdown] tags=["short"]
-# ## Rapid fire
-# - *What are the two pillars?* They are tensors on any device and autograd.
-# - *What decides where an operation runs?* The device of its inputs decides it.
-# - *What does a node of the graph hold?* It holds its operation, its inputs' nodes, and the values that its derivatives need.
-# - *Is the `while` in the graph?* No, because only the operations that ran are recorded.
-# - *What does `backward` free?* It frees the saved values, unless you pass `retain_graph=True`.
-#
-# ## Ten lines to remember
-# 1. PyTorch is tensors on devices plus automatic derivatives.
-# 2. An operation runs where its inputs are, and its result stays there, apart from copies such as `to`.
-# 3. Finite differences cost one run per input, and their result is approximate.
-# 4. Each operation has simple derivatives, which the chain rule multiplies along a path and adds where paths meet.
-# 5. One pass over the record, in reverse, gives the derivatives with respect to all inputs.
-# 6. PyTorch ties the record to the results, in `grad_fn`, and has no global tape.
-# 7. Eager means that an operation runs when Python reaches its line, and dynamic that each run records a new graph.
-# 8. Control flow is not in the graph, which contains only what ran.
-# 9. `backward` frees saved values, and adds to `.grad`.
-# 10. In this course `torch` is minitorch, and `mytorch` is yours.
-#
-# ## You try
-# In [`exercises/00_welcome.ipynb`](../exercises/00_welcome.ipynb) you teach your numbers to divide, find a root, read PyTorch's
-# graph, and repair a function whose values are correct and whose gradient isn't. Then [chapter 01](01_global_settings.ipynb)
-# starts your library with its settings.
