@@ -68,7 +68,6 @@ UNASKED = frozenset(
         "How does `DataParallel` split nine rows over four GPUs?",
         "Does `from_pretrained(…, padding_idx=0)` set row 0 to zero?",
         "What are the two pillars?",
-        "`a` is on a GPU and `b` on the CPU. Which one does the error of `a @ b` name?",
         "What does `nn.Linear(2, 3, bias=False)` register instead of the bias?",
         "Does `calculate_gain` have an entry for GELU?",
         'What does a convolution with `padding="same"` do if its stride is 2?',
