@@ -69,13 +69,13 @@ pictures.publish(ax, alt="Time compiled divided by time eager for four lengths o
 
 # %% [markdown]
 # On a machine with two cores, the chain of two took 1.7 times as long as in eager mode, and the chain of twenty less than 0.4 times
-# as long. Each call computes the guards and finds its graph, which costs the same for any chain, while each operation that is fused
-# away saves one trip through the dispatcher.
+# as long. Computing the guards and finding the graph costs the same for any chain; each operation that is fused away saves one
+# trip through the dispatcher.
 #
 # For millions of elements memory decides. The chain of twenty took 0.2 to 0.7 of the eager time there, but the chain of two took
 # anything from 0.2 to 1.9, depending on the caches and on whether the operating system had to provide fresh memory for
 # temporary arrays. Arrays that fit into the last-level cache don't go to memory in any case, so blocks of NumPy gain nothing for
-# them. A compiler that generates machine code keeps values in registers, whereas yours is made of NumPy's functions.
+# them. A compiler that generates machine code keeps values in registers. Yours, made of NumPy's functions, can't.
 #
 # **Interview · When does fusing operations not make a program faster?**
 #
@@ -85,11 +85,11 @@ pictures.publish(ax, alt="Time compiled divided by time eager for four lengths o
 # - *Longer:* An elementwise operation in float32 reads and writes 8 bytes for one operation, an arithmetic intensity of 1/8
 #   FLOP/byte. Fusing twenty of them raises it to 20/8, which is still far below the hundred or so at which a GPU's arithmetic
 #   becomes the limit ([chapter 22b](22b_memory.ipynb)). So fused chains stay limited by bandwidth.
-# - *They ask next:* Does `torch.compile` fuse attention? It doesn't derive FlashAttention from a plain softmax. You call
+# - *They ask next:* Does `torch.compile` fuse attention? It doesn't derive FlashAttention from a plain softmax: you call
 #   `scaled_dot_product_attention`, or describe mask and bias to `flex_attention`, from which it generates one kernel.
 # - *They ask next:* Which operations are worth fusing with a matrix multiplication? The elementwise ones that follow it, called the
-#   *epilogue*, because the result is still in registers then: bias, activation, and conversion to 16 bits.
-# - *The trap:* Measuring a chain that is too short, or on arrays that stay in the cache, and concluding for large models.
+#   *epilogue*: bias, activation, and conversion to 16 bits. The result is still in registers then.
+# - *The trap:* Drawing conclusions for large models from a chain that is too short, or from arrays that stay in the cache.
 # - *Proof:* `proof-traffic`.
 #
 # ## The smallest code generator
@@ -122,15 +122,15 @@ print(chain(4)(Text("x")))
 print([repr(squared(Text("x"), times)).count("multiply") for times in range(1, 11)])
 
 # %% [markdown] given="mytorch.compiler:fits mytorch.compiler:groups"
-# The first line is a correct program. **Break it** by squaring a number ten times: the function multiplies ten times, while the
-# text multiplies 1,023 times, because an expression that is used twice is written out twice. A graph gives each value one name,
+# The first line is a correct program. **Break it** by squaring a number ten times: the function multiplies ten times, but the
+# text multiplies 1,023 times. An expression that is used twice is written out twice. A graph gives each value one name,
 # however often it is used, which is why a compiler begins with a trace. The text has a second fault: each nested call allocates a
 # temporary array for its result.
 #
 # ## Build: fusion
 # ### Which steps share a kernel?
 # One loop can serve several steps only if all of them go over the same elements, so a compiler has to know shapes and dtypes in
-# advance. PyTorch runs the graph on fake tensors for this, while yours runs it on the examples and keeps a `Meta` of each result:
+# advance. PyTorch runs the graph on fake tensors for this. Yours runs it on the examples and keeps a `Meta` of each result:
 # its shape, its dtype, and whether it is contiguous. Neighbours whose results and
 # operands all have the same `Meta` share a kernel, and a sum, a matrix multiplication, or a row that broadcasts is a step by itself.
 # `fits` decides that for a step, and `groups` collects neighbours. The cell below them groups the steps of a function with a sum
@@ -222,14 +222,14 @@ pictures.graph(
 #
 # **Interview · What does Inductor generate for a chain of elementwise operations?**
 #
-# - *Thirty seconds:* It generates one loop for the whole chain: a Triton kernel on a GPU, and vectorized C++ with OpenMP on a CPU. Each
+# - *Thirty seconds:* One loop for the whole chain: a Triton kernel on a GPU, and vectorized C++ with OpenMP on a CPU. Each
 #   element is loaded once, goes through all operations in registers, and is stored once. Inductor also generates the Python code that
 #   allocates the buffers and calls the kernels.
 # - *Longer:* Inductor groups nodes by their iteration space, so it fuses a reduction with the elementwise operations before and
 #   after it. It reuses buffers whose value is dead. Matrix multiplications and convolutions stay library calls, unless
 #   `mode="max-autotune"` finds a faster Triton template.
 # - *They ask next:* How do you see the code? Set `TORCH_LOGS="output_code"`, or `TORCH_COMPILE_DEBUG=1` for a folder with all stages.
-# - *The trap:* "It generates CUDA C++." By default it generates Triton for NVIDIA GPUs.
+# - *The trap:* Expecting CUDA C++. For NVIDIA GPUs it generates Triton by default.
 # - *Proof:* `proof-source`, `proof-groups`.
 
 # %% [markdown] tags=["short"]
@@ -270,7 +270,7 @@ print("lengths 4 and 1, eager:   ", ((ones(4) + ones(1)) * 2).shape)
 # | `x * 2`: `requires_grad`, then under `no_grad` | 1, 2 | 1, 2 |
 #
 # In the second row, your first variant needs two graphs as well, one for length 3 alone and one for any length. The real difference
-# is the first row: PyTorch makes a symbol of a Python number at its second value, while your library compiles again. A learning
+# is the first row: PyTorch makes a symbol of a Python number at its second value, and your library compiles again. A learning
 # rate that changes in each step is therefore expensive, until `RECOMPILE_LIMIT` variants exist and the function runs eagerly.
 # PyTorch has the same limit of eight:
 
@@ -288,12 +288,14 @@ print(counts, set(stepped.reasons))
 # - *Thirty seconds:* The first graph is specialized to the sizes of its example. When a size changes, PyTorch compiles again with a
 #   symbol in its place, and computes with the symbol from then on. Sizes 0 and 1 are specialized by default, because a dimension of
 #   1 broadcasts and has different strides, so the same code would mean something else.
-# - *Longer:* With `dynamic=True` two equal sizes share a symbol at first, so a call in which they differ compiles again. A decision
-#   such as `len(x) > 10` becomes a guard on the symbol. `mark_dynamic(x, 0)` starts with a symbol, and `mark_unbacked(x, 0)` with
-#   one that may be 0 or 1 as well; `dynamic=True` does the former for all sizes, and `dynamic=False` for none.
+# - *Longer:* Equal sizes share a symbol at first, so a call in which they differ compiles again. A decision such as `len(x) > 10`
+#   becomes a guard on the symbol. `mark_dynamic(x, 0)` starts with a symbol and raises an error if the code fixes that size, as
+#   `x + torch.ones(4)` does. `dynamic=True` starts with symbols for all sizes, but specializes silently there (so does
+#   `maybe_mark_dynamic`); `dynamic=False` has none. `mark_unbacked(x, 0)` gives a symbol that may be 0 or 1 as well.
 # - *They ask next:* What happens to a Python number that changes in each call? An argument becomes a symbol at its second value. A
 #   string or a flag is specialized for each value.
-# - *The trap:* A last batch that happens to have one row. It fits no dynamic graph, so it compiles again in the middle of training.
+# - *The trap:* Keeping a last batch that happens to have one row. It fits no dynamic graph, so it compiles again in the middle of
+#   training.
 # - *Proof:* `proof-guards`, `proof-zero-one`, `proof-limit`.
 #
 # ### Graph breaks
@@ -319,22 +321,10 @@ print("bytes per element:", traffic(broken, ones(1000))[0], " without a break:",
 # counts the breaks and names their lines, and `fullgraph=True` raises an error at most of them, as you saw in chapter 08. With a
 # gradient your library runs such a function eagerly, because its two passes need a single graph.
 #
-# **Interview · A compiled model gives a different result from the eager one. How do you find the stage?**
-#
-# - *Thirty seconds:* I swap the backend. `backend="eager"` runs what Dynamo captured, op by op. `"aot_eager"` adds AOTAutograd, and
-#   `"inductor"` adds the generated code. The first one that differs names the guilty stage.
-# - *Longer:* First I decide which difference counts. Inductor's kernels may round differently: GELU on 100,000 elements differed
-#   from eager mode by 2.4e-7. I compare both with a float64 run. Random numbers are another source; `fallback_random=True` in
-#   Inductor's config makes them eager's.
-# - *They ask next:* What do you do then? The *minifier* (`TORCHDYNAMO_REPRO_AFTER="aot"`, and `TORCHDYNAMO_REPRO_LEVEL=4` for accuracy) reduces
-#   the graph to a small script that still fails.
-# - *The trap:* Blaming the compiler for a function that depends on state which no guard sees, such as a global counter in C code.
-# - *Proof:* `proof-backends`.
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # ## A backward pass ahead of time
-# Eager mode records the backward pass while the forward pass runs, but a compiler can trace both together before either of them
-# runs. The *joint graph* takes the inputs and the gradient that will arrive, and returns the result and the gradients:
+# Eager mode records the backward pass during the forward pass. A compiler can trace both together before either of them runs. The *joint graph* takes the inputs and the gradient that will arrive, and returns the result and the gradients:
 
 
 # %% tags=["proof-joint"]
@@ -362,7 +352,7 @@ for names in ((), compiler.CHEAP, compiler.UFUNCS):
 # %% [markdown]
 # `partition` (exercise 5) divides the joint graph, and it has a choice. A value that the backward pass needs can be **saved**,
 # which costs a write and a read, or it can be **computed again** from values that are saved anyway. In a fused kernel a
-# multiplication costs next to nothing, while a write and a read of a float32 move eight bytes. Choose in the picture what the
+# multiplication costs next to nothing; a write and a read of a float32 move eight bytes. Choose in the picture what the
 # backward pass of GELU computes again:
 
 
@@ -412,11 +402,11 @@ pictures.slider(bars, start={"again": "nothing"}, again=list(CHOICES))
 #   is `CompiledFunctionBackward`.
 # - *They ask next:* Can you differentiate twice? Not through a compiled function: PyTorch 2.13 raises "torch.compile with
 #   aot_autograd does not currently support double backward".
-# - *The trap:* "Recomputing costs time." In a kernel that waits for memory, it often saves time and memory together.
+# - *The trap:* Assuming that recomputing always costs time. In a kernel that waits for memory, it often saves time and memory together.
 # - *Proof:* `proof-joint`, `proof-saved`.
 #
 # ### In-place operations
-# A graph with writes can't be reordered freely, because every read of a tensor has to stay on its side of the write. Your tracer
+# A graph with writes can't be reordered freely: every read of a tensor has to stay on its side of the write. Your tracer
 # therefore refuses writes:
 
 
@@ -449,7 +439,7 @@ print([step.op.name for step in graph.trace(lambda x: x * 2 + 1, ones(2)).steps]
 #   in place again where that is safe.
 # - *Longer:* Views are the hard part. A write through a view becomes a scatter into its base, from which the other views are taken
 #   again. Inputs that may share memory are guarded, since the order of writes matters between them.
-# - *They ask next:* Do in-place operations save memory in compiled code? Hardly, because the compiler plans buffers itself.
+# - *They ask next:* Do in-place operations save memory in compiled code? Hardly: the compiler plans buffers itself.
 # - *The trap:* Writing to an input in each call. The copy at the end remains, and such inputs can keep CUDA graphs from being used.
 # - *Proof:* `proof-writes`.
 #
@@ -481,7 +471,7 @@ print("bytes and kernels: eager", traffic(rmsprop, *given), "compiled", traffic(
 
 # %% [markdown]
 # The parameters agree, and one kernel with four inputs and three results has replaced eleven. `torch.optim.AdamW(fused=True)` is
-# such a kernel written by hand, while `torch.compile(optimizer.step)` generates one.
+# such a kernel written by hand; `torch.compile(optimizer.step)` generates one.
 #
 # ## What compiling costs
 # Compiling happens once per variant, and its cost grows with the number of operations in the graph. If a model repeats a block,
@@ -517,36 +507,10 @@ for name, compiled, call in (("whole model", whole, whole), ("one block", part, 
 # - *Longer:* `mode="max-autotune"` benchmarks many variants of each matrix multiplication, so I use it for long runs only. Varying
 #   lengths are marked as dynamic or padded to a few sizes. For many identical jobs, `torch.compiler.save_cache_artifacts()` carries a
 #   warm cache to other machines.
-# - *They ask next:* What does regional compilation lose? It loses the fusion across the borders of blocks.
+# - *They ask next:* What does regional compilation lose? Fusion across the borders of blocks.
 # - *The trap:* Blocks that differ in a Python attribute, such as a layer number that `forward` reads. Each value is a variant of its
 #   own, and after eight of them the rest runs eagerly.
 # - *Proof:* `proof-regional`, `proof-limit`.
-#
-# ### CUDA graphs
-# Small batches have another cost, because launching a kernel takes the CPU some 5 µs, whatever the kernel does. Here is an
-# estimate for a step of 500 elementwise kernels on a GPU that moves 3 TB/s:
-
-# %% tags=["proof-launches"]
-for elements in (4_096, 1_000_000, 100_000_000):
-    launches, memory = 500 * 5e-6, 500 * 8 * elements / 3e12
-    print(f"{elements:11,} elements: launches {launches * 1e3:.1f} ms, memory {memory * 1e3:.1f} ms")
-
-# %% [markdown]
-# With few elements the GPU waits for the CPU, so `mode="reduce-overhead"` records the kernels in a **CUDA graph** and replays all
-# of them with a single launch. A recording contains addresses, so each replay reads and writes the same memory, and exercise 6
-# is about what follows from that.
-#
-# **Interview · What does `mode="reduce-overhead"` do, and what can go wrong?**
-#
-# - *Thirty seconds:* It records the generated kernels in a CUDA graph and replays them with one launch, so the CPU's cost per kernel
-#   disappears. That helps when kernels are short, as in decoding with a small batch. A replay uses fixed addresses: inputs are copied
-#   into static buffers, and the next replay overwrites the last one's outputs.
-# - *Longer:* Nothing in a recording may depend on the CPU: no `item()`, no change of shape. Each new shape is recorded again, and
-#   the recordings hold their memory, in a pool that they share.
-# - *They ask next:* How do you keep an output? Clone it before the next call; `torch.compiler.cudagraph_mark_step_begin()` tells
-#   PyTorch where an iteration begins.
-# - *The trap:* Collecting outputs in a list over several calls without cloning them.
-# - *Proof:* `proof-launches`.
 
 # %% [markdown] tags=["short"]
 # ## The real one
@@ -576,6 +540,18 @@ print({name: each.abs().max().item() for name, each in differences.items()})
 # | AOTAutograd | `partition` | Functionalization, decompositions into fewer operators, a minimum cut. |
 # | Inductor | `fuse`, `slots`, `source` | Machine code, broadcasting, reductions, fusion of steps that aren't neighbours. |
 #
+# **Interview · A compiled model gives a different result from the eager one. How do you find the stage?**
+#
+# - *Thirty seconds:* I swap the backend. `backend="eager"` runs what Dynamo captured, op by op. `"aot_eager"` adds AOTAutograd, and
+#   `"inductor"` adds the generated code. The first one that differs names the guilty stage.
+# - *Longer:* First I decide which difference counts. Inductor's kernels may round differently: GELU on 100,000 elements differed
+#   from eager mode by 2.4e-7. I compare both with a float64 run. Random numbers are another source; `fallback_random=True` in
+#   Inductor's config makes them eager's.
+# - *They ask next:* What do you do then? The *minifier* (`TORCHDYNAMO_REPRO_AFTER="aot"`, and `TORCHDYNAMO_REPRO_LEVEL=4` for accuracy) reduces
+#   the graph to a small script that still fails.
+# - *The trap:* Blaming the compiler for a function that depends on state which no guard sees, such as a global counter in C code.
+# - *Proof:* `proof-backends`.
+#
 # **Interview · `torch.compile` or `torch.export`: which do you use when?**
 #
 # - *Thirty seconds:* `torch.compile` is a just-in-time compiler. It stays in the Python process, breaks the graph where it must, and
@@ -593,21 +569,21 @@ print({name: each.abs().max().item() for name, each in differences.items()})
 # **"Compiled code computes the same bits."** Yours does, because it calls the same functions of NumPy in the same order, and
 # [minitorch's does as well](proof-backends). PyTorch's Inductor doesn't promise it, and its GELU differed from eager mode by 2.4e-7.
 #
-# **"The compiler removes the temporaries, so training needs no memory for them."** It removes those inside a kernel, while what
+# **"The compiler removes the temporaries, so training needs no memory for them."** It removes those inside a kernel. What
 # the backward pass needs is [still saved](proof-saved), or computed again.
 #
 # **"More fusion is always faster."** [The first picture](proof-traffic) has a counterexample.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# - *How many kernels does a compiler make of ten elementwise operations in a row?* It makes one, if their shapes agree and nothing
-#   breaks the graph.
-# - *What does fusing kernels save?* It saves memory traffic and launches, but no arithmetic.
-# - *Which sizes does `torch.compile` always treat as constants?* It specializes the sizes 0 and 1.
-# - *Which part of `torch.compile` decides what is saved for the backward pass?* The partitioner of AOTAutograd decides it.
-# - *What must stay the same from one replay of a CUDA graph to the next?* The addresses of everything that it reads and writes must.
+# - *How many kernels does a compiler make of ten elementwise operations in a row?* One, if their shapes agree and nothing breaks
+#   the graph.
+# - *What does fusing kernels save?* Memory traffic and launches, but no arithmetic.
+# - *Which sizes does `torch.compile` treat as constants, however often they change?* 0 and 1 (by default).
+# - *Which part of `torch.compile` decides what is saved for the backward pass?* AOTAutograd's partitioner.
+# - *What must stay the same from one replay of a CUDA graph to the next?* The addresses of everything it reads and writes.
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # ## Ten lines to remember
 # 1. A compiler captures a graph, transforms it, and generates code; guards decide whether the code may run.
 # 2. Elementwise neighbours of one shape and dtype become one loop.
@@ -622,4 +598,33 @@ print({name: each.abs().max().item() for name, each in differences.items()})
 #
 # ## You try
 # In [the exercises](../exercises/08b_a_compiler.ipynb) you predict variants, plan buffers, write the code generator, the guards and
-# the partitioner, repair a replay, and measure what saving costs. [Chapter 09](09_modules_and_parameters.ipynb) gives parameters a home.
+# the partitioner, repair a replay, and measure what saving costs. Read *CUDA graphs* below
+# before exercise 6. [Chapter 09](09_modules_and_parameters.ipynb) gives parameters a home.
+
+# %% [markdown]
+# ## If you have time
+# ### CUDA graphs
+# Small batches have another cost: launching a kernel takes the CPU some 5 µs, whatever the kernel does. Here is an
+# estimate for a step of 500 elementwise kernels on a GPU that moves 3 TB/s:
+
+# %% tags=["proof-launches"]
+for elements in (4_096, 1_000_000, 100_000_000):
+    launches, memory = 500 * 5e-6, 500 * 8 * elements / 3e12
+    print(f"{elements:11,} elements: launches {launches * 1e3:.1f} ms, memory {memory * 1e3:.1f} ms")
+
+# %% [markdown]
+# With few elements the GPU waits for the CPU, so `mode="reduce-overhead"` records the kernels in a **CUDA graph** and replays all
+# of them with a single launch. A recording contains addresses, so each replay reads and writes the same memory, and exercise 6
+# is about what follows from that.
+#
+# **Interview · What does `mode="reduce-overhead"` do, and what can go wrong?**
+#
+# - *Thirty seconds:* It records the generated kernels in a CUDA graph and replays them with one launch, so the CPU's cost per kernel
+#   disappears. That helps when kernels are short, as in decoding with a small batch. A replay uses fixed addresses: inputs are copied
+#   into static buffers, and the next replay overwrites the last one's outputs.
+# - *Longer:* Nothing in a recording may depend on the CPU: no `item()`, no change of shape. Each new shape is recorded again, and
+#   the recordings hold their memory, in a pool that they share.
+# - *They ask next:* How do you keep an output? Clone it before the next call; `torch.compiler.cudagraph_mark_step_begin()` tells
+#   PyTorch where an iteration begins.
+# - *The trap:* Collecting outputs in a list over several calls without cloning them.
+# - *Proof:* `proof-launches`.
