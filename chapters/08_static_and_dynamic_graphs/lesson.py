@@ -89,13 +89,15 @@ print(recorded)
 #   and TensorFlow 2 are dynamic, but they capture static graphs from running programs in order to compile or export them.
 # - *Longer:* A dynamic graph lets you use Python's `if`, loops, `print` and the debugger. A static one shows the runtime the
 #   whole program, which it can then simplify, fuse, plan and run without Python.
-# - *They ask next:* Which tools capture graphs? `torch.compile`, `torch.export`, `tf.function` and JAX's `jit` do. An ONNX file is
+# - *They ask next:* What are a graph's nodes and edges? Here nodes are operations, and edges are the tensors between them. In
+#   autograd's graph the nodes are backward functions, and the edges lead to what produced the inputs (chapter 06).
+# - *They ask next:* Which tools capture graphs? `torch.compile`, `torch.export`, `tf.function` and JAX's `jit`. An ONNX file is
 #   a static graph as well ([chapter 20b](20b_export.ipynb)).
-# - *The trap:* "A static graph has no control flow." It does, [as nodes](proof-control-flow).
-# - *Proof:* `proof-lost-if`, `proof-toy-if`.
+# - *The trap:* Believing that a static graph has no control flow. It has, [as nodes](proof-control-flow).
+# - *Proof:* `proof-lost-if`, `proof-toy-if`, `proof-nodes-and-edges`.
 #
 # ### What a whole graph allows
-# An eager library sees one operation at a time, while a graph shows the whole program, so that it can be simplified before it runs:
+# An eager library sees one operation at a time. A graph shows the whole program, which can be simplified before it runs:
 #
 # - **constant folding** computes the steps that depend on no input, once and in advance (exercise 3);
 # - **common subexpression elimination** shares a result that is computed twice (exercise 3);
@@ -117,7 +119,7 @@ pictures.graph(smaller.output, children=lambda step: graph.steps_in(step.args), 
 # computed two of them.
 #
 # ### What a trace freezes
-# Python's own work isn't an operation on a tensor, so it happens once, while the function is being traced:
+# Python's own work isn't an operation on a tensor, so it happens once, during tracing:
 
 
 # %% tags=["proof-trace-blind"]
@@ -151,9 +153,28 @@ print("10 * K, K = 3:", graph.run(scaled, longer)[0].item(), "  different random
 # - The first trace is specialized to the example's sizes. When a second size arrives, the function is traced again, and this time
 #   sizes stay open unless Python read one of them.
 # - Where Python reads a value, such as `item()`, the trace is cut into two *pieces*. The value that was read selects the second
-#   piece. Until the section on graph breaks, each trace is a single piece.
+#   piece.
 # - `compile` goes from break to break: it stores each piece under the values that were read before it, runs it, and passes its
 #   results on to the next piece.
+
+# %% [markdown]
+# Follow three calls of a function with one `item()`. In the keys, `kinds` and `sizes` describe the inputs:
+#
+# 1. The sum 3 is read. The function is traced. Piece 1 ends at the read and is stored under `(kinds, sizes)`. Piece 2, the rest, is
+#    stored under `(kinds, sizes, '3.0')`.
+# 2. The sum 5 is read. Piece 1 is found and runs, but nothing is stored under `(kinds, sizes, '5.0')`. So `compile` traces the
+#    function again and adds the second piece only.
+# 3. The sum 3 is read again. Both pieces are found, and nothing is traced.
+
+# %% tags=["proof-pieces"]
+stored = graph.Compiled(lambda x: x * x.sum().item())
+for values in ([1.0, 2.0], [1.0, 4.0], [2.0, 1.0]):
+    result = stored(mytorch.tensor(values)).tolist()
+    pieces = {(*read,): [step.op.name for step in piece.steps] for (_, _, *read), (piece, _) in stored.pieces.items()}
+    print(values, "->", result, " pieces by the values read:", pieces)
+
+# %% [markdown]
+# Without a read, as in the next cell, each trace is a single piece.
 
 
 # %% tags=["proof-guards"]
@@ -184,9 +205,9 @@ print("reads len", graphs(lambda x: x / len(x), ones(2), ones(3), ones(4)))
 # | `x / len(x)`: length 2, 3, 4 | 1, 2, 3 | 1, 2, 2 |
 # | `x * K`: before and after the global `K` changes | 1, 1 | 1, 2 |
 #
-# Two rows differ. PyTorch represents a length by a symbol with which it can compute, while a decision such as `len(x) > 10`
-# becomes a guard. PyTorch also interprets Python's bytecode, so it guards a global and draws a new random number in each call,
-# while your tracer sees only operations on tensors.
+# Two rows differ. PyTorch represents a length by a symbol with which it can compute; a decision such as `len(x) > 10`
+# becomes a guard. PyTorch also interprets Python's bytecode, so it guards a global and draws a new random number in each call.
+# Your tracer sees only operations on tensors.
 #
 # A guard can also fail in every call. A loop over `len(x)` is unrolled, so its graph fits one length only. Here are twelve lengths in
 # a row:
@@ -221,11 +242,11 @@ pictures.curves(counts, lengths, xlabel="length of the input", ylabel="graphs so
 #   or a Python value. Guards run before the graph, and if no compiled version passes its guards, the function is compiled again.
 # - *Longer:* A size that has changed once becomes dynamic, so a third size compiles nothing, unless it is 0 or 1 or something
 #   compares it: a branch or loop of your program, or an operator, such as a slice `x[:10]` or broadcasting. A number that you
-#   pass as an argument becomes dynamic too, and so does a module's float attribute, while its integer attribute is guarded by value.
+#   pass as an argument becomes dynamic too, and so does a module's float attribute. Its integer attribute is guarded by value.
 # - *They ask next:* How do you find and avoid recompilations? `TORCH_LOGS="recompiles"` prints the guard that failed. Then pad to a
 #   few lengths, mark a dimension with `torch._dynamo.mark_dynamic`, or pass `dynamic=True`, which gives one graph for the lengths 2, 3
 #   and 4. In a test, `torch.compiler.set_stance("fail_on_recompile")` turns a recompilation into an error.
-# - *The trap:* "It compiles once." After eight versions of one function, inputs that fit none of them run eagerly.
+# - *The trap:* Expecting it to compile once. After eight versions of one function, inputs that fit none of them run eagerly.
 # - *Proof:* `proof-guards`, `proof-recompiles`.
 
 # %% [markdown] tags=["short"]
@@ -265,7 +286,7 @@ print(torch._dynamo.explain(brake_or_add)(torch.tensor([130.0])).break_reasons[0
 # graph at all** for a function with the break in the body of a `for` or `while` loop: it runs that function eagerly, and only
 # compiles the functions that the loop calls. A loop that decodes one token per iteration can lose its whole compilation in this way.
 #
-# At a break PyTorch returns to Python and prints in every call, while your library prints at trace time only.
+# At a break PyTorch returns to Python and prints in every call; your library prints at trace time only.
 #
 # To avoid the break, the decision itself has to become part of the graph. `torch.cond` keeps both branches as one node, and
 # `torch.where` computes both sides and selects; both are shown [at the end](proof-control-flow).
@@ -283,7 +304,7 @@ print(torch._dynamo.explain(brake_or_add)(torch.tensor([130.0])).break_reasons[0
 # - *They ask next:* How do you keep a kernel of your own in the graph? I register it with `torch.library.custom_op`, and give it a
 #   `register_fake` function that returns an empty result of the correct shape, so that it needs no break
 #   ([chapter 20b](20b_export.ipynb)).
-# - *The trap:* "A break gives wrong results." They are correct, only slower.
+# - *The trap:* Fearing incorrect results from a break. They are correct, only slower.
 # - *Proof:* `proof-breaks`, `proof-fusion`.
 
 # %% [markdown]
@@ -337,7 +358,7 @@ for name, function in ways.items():
 # - *Longer:* A compiler also folds constants, shares repeated work, drops dead code and plans memory.
 # - *They ask next:* Why not fuse everything? A large matrix multiplication already does enough arithmetic per byte, and by default
 #   `torch.compile` calls the same library kernel for it as eager execution.
-# - *The trap:* "Fusion saves arithmetic." The same nine operations are computed.
+# - *The trap:* Expecting fusion to save arithmetic. The same nine operations are computed.
 # - *Proof:* `proof-fusion`, `proof-simplify`.
 
 # %% [markdown] tags=["short"]
@@ -384,7 +405,7 @@ print("meta:", (meta @ meta).shape, "|", check.error((meta @ meta).sum().item))
 #   in-place writes by operations with new results, so that Inductor can reorder and fuse.
 # - *They ask next:* How does `torch.export` differ? It must capture the whole program in one graph ahead of time, so it raises where
 #   `compile` would break, and the graph runs without the Python that made it ([chapter 20b](20b_export.ipynb)).
-# - *The trap:* "`torch.compile(model)` compiles." It returns a wrapper, and the first call compiles.
+# - *The trap:* Thinking that `torch.compile(model)` compiles. It returns a wrapper, and the first call compiles.
 # - *Proof:* `proof-joint-graph`, `proof-guards`.
 #
 # **Interview · Why is my compiled model not faster?**
@@ -409,9 +430,9 @@ print("meta:", (meta @ meta).shape, "|", check.error((meta @ meta).sum().item))
 # - *Can an exported graph run without Python?* Yes, on a server or a phone.
 # - *Which compiler stage generates Triton code?* Inductor.
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. A static graph is described first and run later; a dynamic graph is recorded while the program runs.
+# 1. A static graph is described first and run later; a dynamic graph is recorded as the program runs.
 # 2. Nodes are operations, and edges are tensors. In a static graph, gradients are more nodes.
 # 3. A trace keeps the example's path through each `if` and loop.
 # 4. A graph can be folded, shared and pruned before it runs.
@@ -419,14 +440,14 @@ print("meta:", (meta @ meta).shape, "|", check.error((meta @ meta).sum().item))
 # 6. The first size is compiled as a constant, a second one makes the dimension dynamic, and a third usually needs no
 #    compilation.
 # 7. A graph breaks where Python reads a value; a break in a loop's body leaves the function eager.
-# 8. `cond` keeps both branches in the graph, while `where` computes both, gradients included.
+# 8. `cond` keeps both branches in the graph; `where` computes both, gradients included.
 # 9. Fusion saves memory traffic and launches, not arithmetic.
 # 10. Dynamo captures, AOTAutograd adds the backward pass, and Inductor generates kernels.
 #
 # ## You try
 # In [the exercises](../exercises/08_static_and_dynamic_graphs.ipynb) you predict what a trace returns, write the recorder, the
 # replay and the three passes, record guards and choose a graph by them, repair weights that were never shared, and count bytes.
-# Exercise 6 needs the two sections on TensorFlow 1 at the end. In [chapter 08b](08b_a_compiler.ipynb) you turn the trace into a compiler.
+# Exercise 6 needs the appendix on TensorFlow 1. In [chapter 08b](08b_a_compiler.ipynb) you turn the trace into a compiler.
 
 # %% [markdown]
 # ## If you have time
@@ -474,7 +495,7 @@ print([evaluate(y, {x: number}) for number in (130.0, 50.0)])
 # %% [markdown]
 # `x > 100.0` is a `Node`, and objects are truthy by default. Python therefore takes the first branch while the graph is being
 # *built*, and the comparison never becomes part of the graph. PyTorch's old tracer warns, and TensorFlow 1 refuses to convert a
-# node to a bool, while this toy does neither.
+# node to a bool. This toy does neither.
 
 # %% [markdown]
 # ### `cond` and `where`: the decision in the graph
@@ -496,7 +517,7 @@ print("steps of add_up, traced:", {length: len(graph.trace(add_up, ones(length))
 
 # %% [markdown]
 # Both branches are in the graph, and each run evaluates one of them. A Python loop is unrolled, so its trace grows with the
-# length, while an operator such as `while_loop` takes a test and a body, and stays a loop in the graph.
+# length. An operator such as `while_loop` takes a test and a body, and stays a loop in the graph.
 #
 # PyTorch's version is `torch.cond(s.sum() > 100, lambda v: v * 0.5, lambda v: v + 1, (s,))`. Compiled, it serves both 130 and 50
 # with one graph:
@@ -521,13 +542,13 @@ for name, inner in (("sqrt(x)", lambda x: x), ("sqrt of a safe x", lambda x: tor
 #
 # **Interview · `if` or `cond`: how does a decision get into a graph?**
 #
-# - *Thirty seconds:* Python's `if` is decided while the graph is built, so a plain trace keeps one branch, and `torch.compile`
+# - *Thirty seconds:* Python's `if` is decided when the graph is built, so a plain trace keeps one branch, and `torch.compile`
 #   breaks the graph and guards the result. `torch.cond` is a node that holds both branches and runs one of them.
 # - *Longer:* The same holds for loops: a Python `for` is unrolled, unless you use an operator such as `while_loop`, which is a node
 #   with a test and a body.
 # - *They ask next:* Is there a third way? `torch.where(x > 0, a, b)` computes both sides and selects element by element, and the side
 #   that isn't selected [can make the gradient nan](proof-where-nan).
-# - *The trap:* "An `if` is lost in `torch.compile`, as in a trace." [It isn't](proof-breaks).
+# - *The trap:* Thinking that an `if` is lost in `torch.compile`, as in a trace. [It isn't](proof-breaks).
 # - *Proof:* `proof-control-flow`, `proof-lost-if`.
 
 # %% [markdown]
@@ -561,9 +582,40 @@ for name, inner in (("sqrt(x)", lambda x: x), ("sqrt of a safe x", lambda x: tor
 # call has overwritten raises "accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run" when you read it.
 
 # %% [markdown]
+# ### Myth · "TensorFlow is static, and starts with `initialize_all_variables`"
+# That was TensorFlow 1. TensorFlow 2 runs each operation at once, a variable has its value from the start, and `tf.function` traces
+# on request, once for each dtype and shape. This is such a tracer:
+
+# %% tags=["proof-trace-per-shape"]
+traces = {}
+for speeds in ([130.0], [50.0], [50.0, 20.0]):
+    x = mytorch.tensor(speeds)
+    first = traces.setdefault((x.dtype, tuple(x.shape)), graph.trace(brake, x))
+    print(speeds, "->", graph.run(first, x).tolist(), "  traces:", len(traces))
+
+# %% [markdown]
+# A new shape gets a trace of its own; new values run through the first one. So 50 was braked, because this signature doesn't
+# include values. That is why `tf.function` first rewrites an `if` on a tensor into a `cond`.
+#
+# **Interview · What does `tf.function` share with `torch.compile`, and where do they differ?**
+#
+# - *Thirty seconds:* Both capture graphs from a Python function, keep one for each kind of input, and capture again when none fits.
+#   `tf.function` chooses by a signature: dtype and shape of each tensor, the value of each Python argument. `torch.compile` checks
+#   guards on everything the graph used, globals and attributes included.
+# - *Longer:* They treat control flow differently. AutoGraph rewrites the source, so an `if` on a tensor becomes a `cond` and a loop
+#   becomes a `while_loop`. Dynamo reads bytecode and breaks the graph there. At a `print` it breaks as well, so each call prints; in
+#   `tf.function` the body's Python code runs only during tracing, and `tf.print` is an operation.
+# - *They ask next:* What does JAX do? `jit` also traces by shape and dtype. At an `if` on a value it raises an error, and you write
+#   `lax.cond`.
+# - *The trap:* Passing a step counter to `tf.function` as a Python number, which traces again in every step. A tensor doesn't.
+# - *Proof:* `proof-trace-per-shape`, `proof-guards`, `proof-breaks`.
+
+# %% [markdown]
+# ## Appendix: TensorFlow 1
+# Interviewers hardly ask about TensorFlow 1 any more, but exercise 6 uses it, and the names of a graph's parts come from there.
+#
 # ### TensorFlow 1: nodes and edges
-# The names that people still use for the parts of a graph come from TensorFlow 1, where every program first described a graph.
-# `course.tensorflow1` is a small copy of it. A **placeholder** stands for an input, a **variable** holds a parameter, and a
+# Every program first described a graph. `course.tensorflow1` is a small copy of that library. A **placeholder** stands for an input, a **variable** holds a parameter, and a
 # **session** runs the nodes that you fetch. This graph describes a line, and its squared distance from `y`:
 
 # %% tags=["proof-nodes-and-edges"]
@@ -585,15 +637,6 @@ tf.draw(tf.get_default_graph())
 # A **node is an operation**: an input, a constant, a variable, arithmetic, an assignment, or nothing at all (`NoOp`). An **edge
 # is a tensor**: `mul:0` is the first result of `mul`. A dotted edge, `^weight/Assign`, is a *control edge*, which carries no data
 # and only fixes the order. A run walks backwards from the node that you fetch, so the line needed no `y`.
-#
-# **Interview · What are nodes and edges in TensorFlow's graph?**
-#
-# - *Thirty seconds:* Nodes are operations, and edges are the tensors that flow between them. Control edges carry no data; they
-#   only make one operation run before another.
-# - *They ask next:* What are they in autograd's graph? Its nodes are backward functions, and its edges lead to the nodes that produced the
-#   inputs (chapter 06).
-# - *The trap:* "A variable is an edge." It is a node that holds state, and reading it gives an edge.
-# - *Proof:* `proof-nodes-and-edges`.
 #
 # ### Gradients as nodes
 # The next cell fits this line twice, once with autograd and once in the graph.
@@ -618,14 +661,14 @@ for count in range(1, 16):
 # The losses agree. `minimize` adds the gradients **as more nodes of the same graph**, and for each variable a node that
 # overwrites it. No `zero_grad` is needed, because a gradient is an edge, and nothing accumulates between two runs.
 #
-# **Interview · How do the two compute gradients?**
+# **Interview · How does a static graph compute gradients, and how does eager mode?**
 #
 # - *Thirty seconds:* In eager mode the forward pass records nodes, and `backward` walks them and fills `.grad`. In a static graph
-#   `tf.gradients` walks the graph once, while it is being built, and adds nodes that compute the derivatives.
-# - *Longer:* A static runtime can therefore optimize forward and backward pass together. `torch.compile` does that as well,
-#   because AOTAutograd traces the backward pass ahead of time: `proof-joint-graph`.
+#   the graph is walked once, before it runs, and nodes that compute the derivatives are added (`tf.gradients`).
+# - *Longer:* A static runtime can therefore optimize forward and backward pass together. So can `torch.compile`: AOTAutograd
+#   traces the backward pass ahead of time.
 # - *The trap:* Calling `minimize` inside the loop. It adds nodes in every iteration, so the graph keeps growing.
-# - *Proof:* `proof-line`.
+# - *Proof:* `proof-line`, `proof-joint-graph`.
 
 # %% [markdown]
 # ### TensorFlow 1: names and sharing
@@ -653,36 +696,10 @@ print("all variables:", *(each.name for each in tf.global_variables()))
 # Without `reuse`, asking for an existing name raises an error. With `reuse=True`, asking for a name that doesn't exist raises one.
 # Only `AUTO_REUSE` does what the myth says.
 #
-# **Interview · `tf.Variable` or `tf.get_variable`? `name_scope` or `variable_scope`?**
+# **Interview · How did two layers share a parameter in TensorFlow 1, and how do they in PyTorch?**
 #
-# - *Thirty seconds:* `tf.Variable` always creates a variable and renames it if necessary. `tf.get_variable` looks it up by its full
-#   name and shares it under `reuse`. Name scopes prefix operations and `Variable`, while variable scopes prefix `get_variable` too.
-# - *They ask next:* How do layers share a parameter in PyTorch? Two layers share a parameter if they hold the same object (chapter
-#   09), so no names are needed.
+# - *Thirty seconds:* In PyTorch both layers hold the same `Parameter` object ([chapter 09](09_modules_and_parameters.ipynb)), so no
+#   names are needed. TensorFlow 1 shared by name: `tf.get_variable` looks a variable up by its full name under `reuse`, and
+#   `tf.Variable` always creates a new one.
 # - *The trap:* Building the same layer twice with `Variable`, for training and for validation, which gives each its own weights.
 # - *Proof:* `proof-scopes`.
-#
-# #### Myth · "TensorFlow is static, and starts with `initialize_all_variables`"
-# That was TensorFlow 1. TensorFlow 2 runs each operation at once, a variable has its value from the start, and `tf.function` traces
-# on request, once for each dtype and shape. This is such a tracer:
-
-# %% tags=["proof-trace-per-shape"]
-traces = {}
-for speeds in ([130.0], [50.0], [50.0, 20.0]):
-    x = mytorch.tensor(speeds)
-    first = traces.setdefault((x.dtype, tuple(x.shape)), graph.trace(brake, x))
-    print(speeds, "->", graph.run(first, x).tolist(), "  traces:", len(traces))
-
-# %% [markdown]
-# New values run through the first trace, while a new shape gets its own. But 50 was braked, because this signature doesn't include
-# values. `tf.function` therefore rewrites an `if` on a tensor into a `cond` first. JAX's `jit` also traces by dtype and shape, and
-# raises an error at such an `if`.
-#
-# **Interview · When does `tf.function` retrace?**
-#
-# - *Thirty seconds:* It retraces for each new dtype or shape of a tensor argument, and for each new value of a Python argument.
-# - *Longer:* The Python code of the body runs only while tracing, so a `print` appears once for each trace, while `tf.print` is an
-#   operation.
-# - *They ask next:* What does JAX do? `jit` traces by shape and dtype as well, and `lax.cond` decides on values.
-# - *The trap:* Passing a step counter as a Python number, which retraces in every step. Pass a tensor instead.
-# - *Proof:* `proof-trace-per-shape`.
