@@ -66,8 +66,8 @@ for name, mine in {"as it is": one, "negated": -one, "flipped": textbook(picture
     print(f"edge, {name:8} differs by at most {abs(mine - other).max():.2f}")
 
 # %% [markdown] tags=["short"]
-# The textbook flips the kernel, top to bottom and left to right, while PyTorch doesn't; mathematicians call PyTorch's operation a
-# **cross-correlation**. For a learned kernel the difference doesn't matter, because training simply finds the flipped kernel, but a
+# The textbook flips the kernel, top to bottom and left to right. PyTorch doesn't; mathematicians call PyTorch's operation a
+# **cross-correlation**. For a learned kernel the difference doesn't matter: training simply finds the flipped kernel. But a
 # filter that you copy from a book may have to be flipped.
 #
 # ## Kernel, stride, padding, dilation
@@ -115,21 +115,21 @@ for n, k, t, p, d in [(8, 3, 2, 0, 1), (7, 3, 2, 0, 1), (8, 3, 1, 1, 1), (8, 3, 
 # - *Thirty seconds:* Along each dimension it has the floor of size plus two paddings, minus the effective kernel size, divided by the
 #   stride, plus one. The effective size is d(k − 1) + 1 for a dilation d. For example, 224 pixels with a kernel of 7, stride 2 and padding 3
 #   give 112.
-# - *Longer:* An odd kernel with padding d(k − 1)/2 and stride 1 keeps the size, while a kernel of 3 with padding 1 and stride 2 halves an even
+# - *Longer:* An odd kernel with padding d(k − 1)/2 and stride 1 keeps the size; a kernel of 3 with padding 1 and stride 2 halves an even
 #   size. Pooling layers use the same formula, and with `ceil_mode=True` they round up instead.
-# - *They ask next:* Is every pixel used? Not if the remainder of the division is larger than the padding, because then the last pixels are
+# - *They ask next:* Is every pixel used? Not if the remainder of the division is larger than the padding: then the last pixels are
 #   dropped. A stride that is larger than the kernel also leaves gaps in the middle.
 # - *They ask next:* How do you port TensorFlow's `SAME`? With a stride of 2 and an even size, it has the shape of `padding=1` but other values,
 #   so I pad with `F.pad`. PyTorch's `padding="same"` raises an error if the stride isn't 1.
-# - *The trap:* Don't invert the formula to get the input's size from the output's: because of the floor, 7 and 8 both give 3.
+# - *The trap:* Inverting the formula to get the input's size from the output's. The floor makes 7 and 8 both give 3.
 # - *Proof:* `proof-output-size`, `proof-unseen`; other padding: `proof-same-padding`.
 
 # %% [markdown]
 # ## im2col: a convolution as a matrix multiplication
 # Each output is a dot product of the flattened kernel with a flattened window, and many dot products with the same vector are one matrix
 # multiplication. The code below writes the windows one below the other, as rows. The picture shows the transpose, with a window in each
-# column, as in PyTorch's `unfold` and in Caffe: hence the name im2col, *image to columns*. Both matrices are larger than the image, because
-# overlapping windows copy the same pixels.
+# column, as in PyTorch's `unfold` and in Caffe: hence the name im2col, *image to columns*. Both matrices are larger than the image: overlapping
+# windows copy the same pixels.
 
 
 # %% tags=["proof-im2col", "proof-memory"]
@@ -162,21 +162,62 @@ pictures.grids(*as_columns, "↓", ("kernel", kernel), "@ columns =", ("result",
 # **Interview · How does im2col make a convolution fast, and what does it cost?**
 #
 # - *Thirty seconds:* It copies what each window sees into a column, and then a single matrix multiplication does all the arithmetic, which
-#   BLAS does very well. The price is memory, because with stride 1 each pixel is copied about k² times. It is only one of several ways, and
+#   BLAS does very well. The price is memory: with stride 1 each pixel is copied about k² times. It is only one of several ways, and
 #   libraries choose among them by shape and dtype.
 # - *Longer:* For a 3 × 3 kernel the columns take nine times the memory of the input. Libraries therefore copy one tile at a time, or compute
 #   the addresses inside the multiplication, which is called *implicit GEMM*. They also have direct loops, Winograd, which needs fewer
 #   multiplications for small kernels, and Fourier transforms for large ones.
-# - *They ask next:* How does cuDNN choose? It uses heuristics, unless you set `torch.backends.cudnn.benchmark = True`: then it times the
+# - *They ask next:* How does cuDNN choose? By heuristics, unless you set `torch.backends.cudnn.benchmark = True`: then it times the
 #   candidates once for each new shape, which pays off if shapes repeat. The algorithms add in different orders, so their last digits
 #   differ; `cudnn.deterministic = True` allows only those that give the same digits in every run. Both are off by default.
 # - *They ask next:* Are float32 convolutions computed in float32? Not on tensor cores: `cudnn.allow_tf32` is on, which lets them round
 #   the factors to 10 bits of mantissa, while `torch.backends.cuda.matmul.allow_tf32` is off ([chapter 22](22_mixed_precision.ipynb)).
-# - *The trap:* "A convolution needs k² times the memory." Only im2col does. With a 1 × 1 kernel, stride 1 and no padding, not even im2col
-#   needs a copy, because the image already *is* the column matrix.
+# - *The trap:* Thinking that every convolution needs k² times the memory. Only im2col does. With a 1 × 1 kernel, stride 1 and no padding, not even im2col
+#   needs a copy: the image already *is* the column matrix.
 # - *Proof:* `proof-im2col`, `proof-memory`, `proof-many-algorithms`; the defaults: `proof-rapid-fire`.
 #
-# ### NHWC and `channels_last`
+# ## The cost of a convolution: multiply-adds and memory
+# Every weight is used once for each output position, so an image costs (number of weights) × (output height × width) multiply-adds.
+# Compare an early layer of VGG-16 with a late one, and with a fully connected layer between the same activations:
+
+# %% tags=["proof-cost"]
+for name, channels, side in (("second layer", 64, 224), ("last layer", 512, 14)):
+    weights = torch.nn.Conv2d(channels, channels, 3, bias=False).weight.numel()
+    print(f"{name:12} {weights:9,} weights, {weights * side**2 / 1e9:.2f} billion multiply-adds,", end=" ")
+    print(f"output {4 * channels * side**2 / 1e6:.1f} MB in float32")
+print(f"fully connected, in place of the second layer: {(64 * 224**2) ** 2:.1e} weights")
+
+# %% [markdown]
+# In such a network most weights belong to the late layers, and most activations come from the early ones. Here the early layer has a 64th
+# of the weights, and yet four times the arithmetic and 32 times the activations. A fully connected layer in its place would take 41 TB in
+# float32.
+#
+# **Interview · Why a convolution for images, and not a fully connected layer?**
+#
+# - *Thirty seconds:* A fully connected layer has a weight for every pair of input and output elements, which for images is far too many. A
+#   convolution assumes that nearby pixels belong together and that a pattern means the same everywhere, so its kernel is small and shared by
+#   all positions. It needs less data, and it accepts images of any size.
+# - *They ask next:* Is a convolution a special case of a linear layer? Yes, of one whose matrix is mostly zeros and repeats the kernel's
+#   weights in every row.
+# - *The trap:* Concluding from few parameters that there is little arithmetic. Each weight is used at every position, so a small layer
+#   may need billions of multiply-adds.
+# - *Proof:* `proof-cost`.
+#
+# **Interview · How many multiply-adds does a convolution need, and how much memory do its activations take?**
+#
+# - *Thirty seconds:* Each weight is used once per output position, so the multiply-adds for one image are out × (in / groups) × k² × H × W,
+#   with the size of the *output* (`groups` is 1 in an ordinary convolution; see below). The output has batch × out × H × W elements. For its backward pass a convolution keeps its input,
+#   so in a chain of layers every output is kept once, as the next layer's input. The number of parameters doesn't depend on the image at all.
+# - *Longer:* A training step needs about three times the arithmetic of a forward pass: the gradients of weight and input are
+#   multiplications of the same size. Halving the resolution divides arithmetic and activations by four. With a large batch the
+#   activations, and not the weights, fill the memory ([chapter 22b](22b_memory.ipynb)).
+# - *They ask next:* Are these FLOPs? A multiply-add is two floating-point operations, but many papers count it as one: the ResNet paper
+#   writes "FLOPs (multiply-adds)". Ask which is meant.
+# - *The trap:* Judging speed by this count alone. A depthwise convolution has few multiply-adds, but also few for each byte that it
+#   loads, so it is limited by memory bandwidth.
+# - *Proof:* `proof-cost`; depthwise: `proof-channels`.
+#
+# ## NHWC and `channels_last`
 # A colour image can be stored plane by plane, which is called NCHW, or pixel by pixel with all channels of a pixel side by side, which is NHWC.
 # In PyTorch the second is a *memory format*: the shape stays (N, C, H, W), and only the strides change.
 
@@ -190,15 +231,15 @@ print(f"results differ by at most {(conv(x) - conv(last)).abs().amax().item():.3
 # %% [markdown]
 # **Interview · What is `channels_last`, and why is it faster?**
 #
-# - *Thirty seconds:* It stores images as NHWC, so that all channels of a pixel are adjacent in memory, while the shape still reads NCHW.
+# - *Thirty seconds:* It stores images as NHWC, so that all channels of a pixel are adjacent in memory, and the shape still reads NCHW.
 #   A window then consists of a few long runs that can be loaded as they are, and cuDNN's tensor-core kernels expect this layout. With
 #   NCHW, the library often has to transpose the data before and after the convolution.
 # - *Longer:* I convert the model and its input with `.to(memory_format=torch.channels_last)`. Convolutions, pools and batch norms
 #   keep the format. An elementwise operation keeps it if its first operand has it, so `skip + x` loses it when only `x` has
 #   it. The format pays most in float16 or bfloat16 with channel counts that are multiples of 8.
-# - *They ask next:* What can break? `view` can, because flattening an image of this layout needs a copy; use `flatten` or `reshape`, which
+# - *They ask next:* What can break? `view`: flattening an image of this layout needs a copy. Use `flatten` or `reshape`, which
 #   return the elements in NCHW order as before.
-# - *The trap:* Don't call `permute(0, 2, 3, 1)` instead: it changes the shape, and the layers expect the channels in dimension 1.
+# - *The trap:* Calling `permute(0, 2, 3, 1)` instead. It changes the shape, and the layers expect the channels in dimension 1.
 # - *Proof:* `proof-channels-last`; the same multiplication in NHWC: `proof-NHWC`.
 
 # %% [markdown] given="mytorch.nn.convolution:derivative.im2col mytorch.nn.convolution:derivative.col2im"
@@ -230,13 +271,13 @@ pictures.grids(("stride 1", counts[0]), "and", ("the opening: stride 2", counts[
 #   overlap.
 # - *Longer:* With stride 1, no padding and no dilation, the input's gradient is a convolution again: of G, padded by k − 1, with the flipped
 #   kernel and its two channel dimensions swapped.
-# - *They ask next:* Where is the learning signal weak? At the border, because fewer windows see those pixels.
-# - *The trap:* `col2im` has to accumulate. If it assigns, only the last window counts where several overlap.
+# - *They ask next:* Where is the learning signal weak? At the border, where fewer windows see each pixel.
+# - *The trap:* Assigning in `col2im` instead of accumulating, so that only the last window counts where several overlap.
 # - *Proof:* `proof-adjoint`; the flipped kernel: `proof-transposed`.
 
 # %% [markdown] given="mytorch.nn.convolution:conv2d"
 # ## Milestone: LeNet
-# `conv2d` itself only checks its arguments and adds the bias, while `convolve`, which you write, is the multiplication in the middle.
+# `conv2d` itself only checks its arguments and adds the bias. The multiplication in the middle is `convolve`, which you write.
 
 # %% tags=["proof-LeNet"]
 import inspect
@@ -279,8 +320,8 @@ for name, k, groups in [("ordinary", 3, 1), ("4 groups", 3, 4), ("depthwise", 3,
 #   shrink by the factor g. With one input channel per group the convolution is *depthwise*. A 1 × 1 convolution after it mixes the channels
 #   again, and the two together are a depthwise separable convolution.
 # - *Longer:* For 64 channels and a 3 × 3 kernel, it has 576 + 4,096 weights instead of 36,864.
-# - *They ask next:* What shape does the weight have? It is (out, in / groups, kh, kw), so `groups` has to divide both channel counts.
-# - *The trap:* "A kernel works on one channel." That is true only of a depthwise convolution.
+# - *They ask next:* What shape does the weight have? (out, in / groups, kh, kw), so `groups` has to divide both channel counts.
+# - *The trap:* Thinking that a kernel works on one channel. That is true only of a depthwise convolution.
 # - *Proof:* `proof-channels`.
 #
 # ## 1 × 1 convolutions
@@ -301,49 +342,35 @@ print("256 to 256 channels, 3 × 3:", 256 * 256 * 9, "weights; through 64 and ba
 # - *Longer:* ResNet's bottlenecks first reduce the channels with it, so the 3 × 3 in the middle is cheap, and then restore them. Two of them
 #   with a nonlinearity in between are a small network at each pixel.
 # - *They ask next:* Does it see neighbours? No, so it adds nothing to the receptive field.
-# - *The trap:* "It does nothing, because it only multiplies by a number." It multiplies by an out × in matrix.
+# - *The trap:* Thinking that it only multiplies by a number. It multiplies by an out × in matrix.
 # - *Proof:* `proof-one-by-one`.
 #
-# ## The cost of a convolution: multiply-adds and memory
-# Every weight is used once for each output position, so an image costs (number of weights) × (output height × width) multiply-adds.
-# Compare an early layer of VGG-16 with a late one, and with a fully connected layer between the same activations:
+# ## Causal convolution in one dimension
+# `Conv1d` slides along a sequence (N, C, length). If the layer predicts the next element, an output must not see later inputs, so all of
+# the padding goes on the left. Which inputs does output 5 depend on?
 
-# %% tags=["proof-cost"]
-for name, channels, side in (("second layer", 64, 224), ("last layer", 512, 14)):
-    weights = torch.nn.Conv2d(channels, channels, 3, bias=False).weight.numel()
-    print(f"{name:12} {weights:9,} weights, {weights * side**2 / 1e9:.2f} billion multiply-adds,", end=" ")
-    print(f"output {4 * channels * side**2 / 1e6:.1f} MB in float32")
-print(f"fully connected, in place of the second layer: {(64 * 224**2) ** 2:.1e} weights")
+# %% tags=["proof-causal"]
+taps = torch.ones(1, 1, 3)
+sequence = torch.zeros(1, 1, 10, requires_grad=True)
+results = {
+    "padding=2, dilation 2": F.conv1d(sequence, taps, padding=2, dilation=2),
+    "4 zeros on the left": F.conv1d(F.pad(sequence, (4, 0)), taps, dilation=2),
+}
+for name, result in results.items():
+    (grad,) = torch.autograd.grad(result[0, 0, 5], sequence)
+    print(f"{name}: length {result.shape[2]}, output 5 sees inputs {grad.flatten().nonzero().flatten().tolist()}")
 
 # %% [markdown]
-# In such a network most weights belong to the late layers, while most activations come from the early ones. Here the early layer has a 64th
-# of the weights, and yet four times the arithmetic and 32 times the activations. A fully connected layer in its place would take 41 TB in
-# float32.
+# **Interview · What is a causal convolution?**
 #
-# **Interview · Why a convolution for images, and not a fully connected layer?**
-#
-# - *Thirty seconds:* A fully connected layer has a weight for every pair of input and output elements, which for images is far too many. A
-#   convolution assumes that nearby pixels belong together and that a pattern means the same everywhere, so its kernel is small and shared by
-#   all positions. It needs less data, and it accepts images of any size.
-# - *They ask next:* Is a convolution a special case of a linear layer? Yes, of one whose matrix is mostly zeros and repeats the kernel's
-#   weights in every row.
-# - *The trap:* "Fewer parameters, so less arithmetic." Each weight is used at every position, so a small layer may need billions of
-#   multiply-adds.
-# - *Proof:* `proof-cost`.
-#
-# **Interview · How many multiply-adds does a convolution need, and how much memory do its activations take?**
-#
-# - *Thirty seconds:* Each weight is used once per output position, so the multiply-adds for one image are out × (in / groups) × k² × H × W,
-#   with the size of the *output*. The output has batch × out × H × W elements. For its backward pass a convolution keeps its input,
-#   so in a chain of layers every output is kept once, as the next layer's input. The number of parameters doesn't depend on the image at all.
-# - *Longer:* A training step needs about three times the arithmetic of a forward pass, because the gradients of weight and input are
-#   multiplications of the same size. Halving the resolution divides arithmetic and activations by four. With a large batch the
-#   activations, and not the weights, fill the memory ([chapter 22b](22b_memory.ipynb)).
-# - *They ask next:* Are these FLOPs? A multiply-add is two floating-point operations, but many papers count it as one: the ResNet paper
-#   writes "FLOPs (multiply-adds)". Ask which is meant.
-# - *The trap:* Don't judge speed by this count alone. A depthwise convolution has few multiply-adds, but also few for each byte that it
-#   loads, so it is limited by memory bandwidth.
-# - *Proof:* `proof-cost`; depthwise: `proof-channels`.
+# - *Thirty seconds:* It is a convolution over time in which output t depends only on inputs up to t. I pad d(k − 1) zeros on the left and none
+#   on the right, so the length stays the same, and nothing leaks from the future.
+# - *Longer:* With dilations 1, 2, 4 and so on, the receptive field doubles with each layer, as in WaveNet. Mamba's block has a short
+#   depthwise one with four taps. Generating needs only the last d(k − 1) inputs as its state.
+# - *They ask next:* How do you test it? Take the gradient of output t and check that it is zero for all later inputs.
+# - *The trap:* Writing `padding=d * (k - 1)` and keeping all outputs. It pads both sides, so the last d(k − 1) have to be removed. Another
+#   one is passing a transformer's layout: `Conv1d` expects the channels before the length.
+# - *Proof:* `proof-causal`.
 #
 # ## Receptive field
 # A **receptive field** is the part of the input that one unit depends on. Each layer widens it by $d(k - 1)$ times the product of all
@@ -366,7 +393,6 @@ print("computed", computed, " measured", measured)
 
 shares = {}
 pictures.assign({"layers: 1": "data", "layers: 3": "weight", "layers: 10": "gradient"})
-taps = torch.ones(1, 1, 3)
 for depth in (1, 3, 10):
     x = pixels = torch.zeros(1, 1, 31, requires_grad=True)
     for _ in range(depth):
@@ -378,8 +404,8 @@ about = "How much each pixel counts for a unit: flat in one layer, and a bell af
 pictures.curves(shares, xlabel="distance from the unit (pixels)", ylabel="share of the gradient", alt=about)
 
 # %% [markdown]
-# In one layer all three pixels count equally. After ten, most of the gradient falls on the middle, because more paths lead from there to
-# the unit; this is the *effective receptive field*.
+# In one layer all three pixels count equally. After ten, most of the gradient falls on the middle, from which more paths lead to
+# the unit. This is the *effective receptive field*.
 #
 # **Interview · How large is a receptive field, and how do you enlarge it?**
 #
@@ -387,9 +413,9 @@ pictures.curves(shares, xlabel="distance from the unit (pixels)", ylabel="share 
 #   pools multiply what the later layers add, and dilation widens a kernel without more weights.
 # - *Longer:* Two 3 × 3 layers see as far as one 5 × 5, with 18 weights for a pair of channels instead of 25, and with a nonlinearity between
 #   them.
-# - *They ask next:* Do all pixels in it count equally? Not after a few layers: those in the middle count most, because most paths lead
+# - *They ask next:* Do all pixels in it count equally? Not after a few layers: those in the middle count most, since most paths lead
 #   there.
-# - *The trap:* Don't forget the strides. Without them you would compute 11 pixels for LeNet's four layers, which see 16.
+# - *The trap:* Forgetting the strides. Without them you would compute 11 pixels for LeNet's four layers, which see 16.
 # - *Proof:* `proof-receptive-field`.
 #
 # ## Equivariance and invariance
@@ -414,19 +440,19 @@ for stride, pixels in (1, 1), (2, 2), (2, 1):
 # - *Thirty seconds:* Not by itself. A convolution with stride 1 is *equivariant*: away from the border, moving the image moves the output.
 #   Invariance comes at the end, when global average pooling discards the positions.
 # - *Longer:* Strides and pools sample only some positions, so only shifts by multiples of the total stride remain exact, and fine detail
-#   *aliases*. Blurring before the subsampling helps. Zero padding breaks the symmetry, too, because it marks the border.
-# - *They ask next:* Would you take a CNN or a vision transformer? With little data I take a CNN, because locality and shared weights are
+#   *aliases*. Blurring before the subsampling helps. Zero padding breaks the symmetry, too: it marks the border.
+# - *They ask next:* Would you take a CNN or a vision transformer? With little data, a CNN: locality and shared weights are
 #   *inductive biases* that make up for data. A transformer has to learn such structure and pays off with large-scale pretraining, although
 #   ConvNeXt, a CNN with depthwise 7 × 7 kernels, keeps up.
-# - *The trap:* "Yes, because the weights are shared." Sharing gives only equivariance.
+# - *The trap:* Answering yes because the weights are shared. Sharing gives only equivariance.
 # - *Proof:* `proof-equivariance`.
 #
 # ## Rapid fire
-# 1. How many parameters does `Conv2d(3, 8, 3)` have? It has 8 · 3 · 9 weights and 8 biases, so 224.
-# 2. Is TF32 on by default? It is on for cuDNN's convolutions and off for matrix multiplications.
-# 3. What does the padding of a max pool contain? It contains minus infinity, not 0.
-# 4. What does the padding of an average pool contain? It contains zeros, which count as pixels by default; what `ceil_mode` adds beyond the padding doesn't count.
-# 5. What does a convolution with `padding="same"` do if its stride is 2? It raises an error.
+# 1. How many parameters does `Conv2d(3, 8, 3)` have? 224: 8 · 3 · 9 weights and 8 biases.
+# 2. Is TF32 on by default? For cuDNN's convolutions yes, for matrix multiplications no.
+# 3. What does the padding of a max pool contain? Minus infinity, not 0.
+# 4. What does the padding of an average pool contain? Zeros, which count as pixels by default; what `ceil_mode` adds beyond the padding doesn't.
+# 5. What does a convolution with `padding="same"` do if its stride is 2? Raise an error.
 
 # %% hidden=true tags=["proof-rapid-fire"]
 from course import check
@@ -459,35 +485,9 @@ print("5.", check.error(torch.nn.Conv2d, 3, 8, 3, stride=2, padding="same"))
 
 # %% [markdown]
 # ## If you have time
-# ### Causal convolution in one dimension
-# `Conv1d` slides along a sequence (N, C, length). If the layer predicts the next element, an output must not see later inputs, so all of
-# the padding goes on the left. Which inputs does output 5 depend on?
-
-# %% tags=["proof-causal"]
-sequence = torch.zeros(1, 1, 10, requires_grad=True)
-results = {
-    "padding=2, dilation 2": F.conv1d(sequence, taps, padding=2, dilation=2),
-    "4 zeros on the left": F.conv1d(F.pad(sequence, (4, 0)), taps, dilation=2),
-}
-for name, result in results.items():
-    (grad,) = torch.autograd.grad(result[0, 0, 5], sequence)
-    print(f"{name}: length {result.shape[2]}, output 5 sees inputs {grad.flatten().nonzero().flatten().tolist()}")
-
-# %% [markdown]
-# **Interview · What is a causal convolution?**
-#
-# - *Thirty seconds:* It is a convolution over time in which output t depends only on inputs up to t. I pad d(k − 1) zeros on the left and none
-#   on the right, so the length stays the same, and nothing leaks from the future.
-# - *Longer:* With dilations 1, 2, 4 and so on, the receptive field doubles with each layer, as in WaveNet. Mamba's block has a short
-#   depthwise one with four taps. Generating needs only the last d(k − 1) inputs as its state.
-# - *They ask next:* How do you test it? Take the gradient of output t and check that it is zero for all later inputs.
-# - *The trap:* `padding=d * (k - 1)` pads both sides, so the last d(k − 1) outputs have to be removed. The layout is another trap:
-#   `Conv1d` expects the channels before the length, while transformers have them last.
-# - *Proof:* `proof-causal`.
-#
 # ### Patch embedding
 # A vision transformer cuts an image into patches and maps each patch to a vector. A convolution does both at once if its stride equals
-# its kernel size, because its windows don't overlap then.
+# its kernel size, so that its windows don't overlap.
 
 # %% tags=["proof-patches"]
 images, w = torch.rand(2, 3, 32, 48), torch.rand(64, 3, 16, 16)
@@ -497,7 +497,7 @@ difference = ((tokens - F.linear(patches, w.flatten(1))) / tokens).abs().amax().
 print(f"tokens {tuple(tokens.shape)}, patches {tuple(patches.shape)}, relative difference {difference:.2f}")
 
 # %% [markdown]
-# Flattening the grid of outputs gives the sequence: 224 × 224 pixels and patches of 16 make 196 tokens. Position embeddings follow, because
+# Flattening the grid of outputs gives the sequence: 224 × 224 pixels and patches of 16 make 196 tokens. Position embeddings follow, since
 # attention ignores the order, and often a class token, which makes 197. A classic bug is to reshape (N, C, H, W) straight to (N, tokens,
 # dim), which runs but mixes patches and channels. [Chapter 29](29_whiteboard_classics.ipynb) says what changes with a larger image.
 #
@@ -518,7 +518,7 @@ maps = [F.conv_transpose2d(torch.ones(1, 3, 3), torch.ones(1, 1, k, k), stride=2
 pictures.grids(("kernel 3, stride 2", maps[0]), "or", ("kernel 4, stride 2", maps[1]))
 
 # %% [markdown]
-# Both grids come from a flat image and a kernel of ones. Kernel 3 makes a **checkerboard**, because its copies overlap unevenly. If the
+# Both grids come from a flat image and a kernel of ones. Kernel 3 makes a **checkerboard**: its copies overlap unevenly. If the
 # stride divides the kernel size, the copies overlap evenly, except near the border.
 #
 # **Interview · What is a transposed convolution?**
@@ -529,12 +529,13 @@ pictures.grids(("kernel 3, stride 2", maps[0]), "or", ("kernel 4, stride 2", map
 #   one, `output_padding` says which of them you want.
 # - *They ask next:* Where do checkerboards come from? Mostly from kernel sizes that the stride doesn't divide. Upsampling followed by an
 #   ordinary convolution avoids them.
-# - *The trap:* Don't call it a deconvolution, which would be the inverse.
+# - *The trap:* Calling it a deconvolution: that would be the inverse.
 # - *Proof:* `proof-transposed`.
 #
+# ## Appendix
 # ### The real one
-# `mytorch` fills its columns in a loop over the taps of the kernel. minitorch needs no loop, because it finds strides that show the windows
-# ([chapter 03](03_views_and_layout.ipynb)), and a single copy makes the columns.
+# `mytorch` fills its columns in a loop over the taps of the kernel. minitorch finds strides that show the windows
+# ([chapter 03](03_views_and_layout.ipynb)), so it needs no loop: a single copy makes the columns.
 
 # %%
 from minitorch.kernels import convolution as correlation
