@@ -30,11 +30,11 @@ for name, write in writes.items():
     print(f"{name:19}", x.grad if error is None else str(error).partition(" by")[0])
 
 # %% [markdown]
-# Three of them raise an error, while the fourth returns an incorrect gradient: each entry of `[2, 3.7183]` is too large by the 1 that was
+# Three of them raise an error. The fourth returns an incorrect gradient: each entry of `[2, 3.7183]` is too large by the 1 that was
 # added.
 #
 # ## The version counter
-# The derivative of `exp` is its own result, so the node saves `h`. It saves the tensor itself, because a copy would cost memory, and next
+# The derivative of `exp` is its own result, so the node saves `h`. It saves the tensor itself (a copy would cost memory), and next
 # to it the tensor's **version**, which counts the in-place writes so far. The whole idea fits into a few lines, in which `Saved` plays the
 # part of PyTorch's `SavedVariable`:
 
@@ -124,7 +124,7 @@ for name, operation in operations.items():
     print(f"{name:9}", {into: verdict(operation, into) for into in ("input", "result")})
 
 # %% [markdown]
-# All of these errors come late, in the backward pass, whereas other writes are refused at once while recording is on:
+# All of these errors come late, in the backward pass. Other writes are refused at once while recording is on:
 
 # %% tags=["proof-refused-at-once"]
 leaf = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -146,14 +146,14 @@ print("result[0].add_(1) works:", result.tolist())
 #
 # **Interview · When is an in-place operation an error?**
 #
-# - *Thirty seconds:* It is an error when it overwrites a value that a backward formula still needs. A node saves each tensor together with
+# - *Thirty seconds:* When it overwrites a value that a backward formula still needs. A node saves each tensor together with
 #   its version, and the backward pass raises an error if the version has changed. Other writes are refused at once, for example into a leaf
 #   that requires grad or into one of the parts that `unbind` returns.
 # - *Longer:* `exp` and `relu` save their result, a sum saves nothing, and a product saves each factor that the gradient of the
 #   other factor needs. Most writes into an expanded tensor, and writes into a view that was made under `no_grad`, are also refused
 #   at once.
-# - *They ask next:* Does `no_grad` help? It removes the error about a leaf, because the write isn't recorded, but not the error in the
-#   backward pass, because the write still increments the counter.
+# - *They ask next:* Does `no_grad` help? It removes the error about a leaf: the write isn't recorded. It doesn't remove the error in the
+#   backward pass, since the write still increments the counter.
 # - *The trap:* Using `.data` to silence the error, which only silences the check and leaves you with an incorrect gradient.
 # - *Proof:* `proof-what-may-be-written`, `proof-refused-at-once`, `proof-four-writes`.
 #
@@ -200,7 +200,7 @@ for use in (lambda: w * inference, lambda: inference.add_(1), lambda: inference.
 # The surprise is the view. Although nothing was recorded, it reports `requires_grad=True`, which it inherits from its base, but it has no
 # `grad_fn`, so no gradient flows through it, neither to the view nor to the base. (`mytorch` simplifies this and reports False.)
 #
-# The other rows follow from three rules. A new leaf keeps the flag that you give it, because `no_grad` only stops the recording of
+# The other rows follow from three rules. A new leaf keeps the flag that you give it: `no_grad` only stops the recording of
 # *results*, and `eval()` doesn't change the recording at all. Inference tensors have no version counter, so no node can save them,
 # not even after the block.
 #
@@ -243,18 +243,18 @@ for where, flag in recorded.items():
 # **Interview · `no_grad`, `inference_mode`, `detach` or `eval`?**
 #
 # - *Thirty seconds:* `no_grad` is for code that shouldn't be recorded, such as an optimizer step, and `inference_mode` is a stricter form
-#   for pure prediction. `detach` cuts a single tensor out of the graph, while `eval` changes what layers such as dropout compute and
+#   for pure prediction. `detach` cuts a single tensor out of the graph. `eval` changes what layers such as dropout compute and
 #   doesn't stop the recording.
 # - *Longer:* `enable_grad`, or `set_grad_enabled(True)`, turns recording on again inside `no_grad`, but inside `inference_mode` you need
 #   `inference_mode(False)` for that.
-# - *They ask next:* Is a parameter that was created under `no_grad` trainable? Yes, because a leaf keeps its own flag.
-# - *They ask next:* Is the mode safe with asyncio? Not across an `await`, because all tasks of a thread share it.
+# - *They ask next:* Is a parameter that was created under `no_grad` trainable? Yes, a leaf keeps its own flag.
+# - *They ask next:* Is the mode safe with asyncio? Not across an `await`: all tasks of a thread share it.
 # - *The trap:* Calling only `model.eval()` in a validation loop, where the graph is then still recorded. A worker thread that you
 #   start inside `no_grad` records as well.
 # - *Proof:* `proof-modes`, `proof-thread`, `proof-await-and-yield`.
 #
 # ## `detach` shares memory
-# `detach` returns a new tensor on the same storage, without a history, while `clone` copies the values and is recorded.
+# `detach` returns a new tensor on the same storage, without a history. `clone` copies the values and is recorded.
 
 # %% tags=["proof-detach"]
 a = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -267,16 +267,16 @@ cut[0] = 100
 print(y, a.grad)
 
 # %% [markdown]
-# Autograd treats `cut` as a constant, so the gradient of `a` comes through `y` alone and is $3 \cdot [100, 6]$. The write isn't an error,
-# because it happened before the product saved its factors.
+# Autograd treats `cut` as a constant, so the gradient of `a` comes through `y` alone and is $3 \cdot [100, 6]$. The write isn't an error:
+# it happened before the product saved its factors.
 #
 # **Interview · What does `detach` do, and how is it different from `.data` and `clone`?**
 #
 # - *Thirty seconds:* `detach` returns a tensor on the same memory that isn't connected to the graph. It shares the version counter, so
-#   autograd detects a write through it, whereas a write through `.data` goes unnoticed. `clone` copies the memory and stays in the graph.
-# - *Longer:* For a copy outside the graph, write `x.detach().clone()`.
-# - *They ask next:* Does `detach` free the graph? No, because the original tensor still holds it.
-# - *The trap:* `x.detach().numpy()` shares the memory too, and a write through NumPy doesn't increment the counter.
+#   autograd detects a write through it; a write through `.data` goes unnoticed. `clone` copies the memory and stays in the graph.
+# - *Longer:* For a copy outside the graph, write `x.detach().clone()`. In old code, `Variable(x)` [detaches](proof-variable), too.
+# - *They ask next:* Does `detach` free the graph? No, the original tensor still holds it.
+# - *The trap:* Writing into `x.detach().numpy()`. It shares the memory too, and the counter doesn't notice.
 # - *Proof:* `proof-detach`, `proof-shared-counter`.
 #
 # ### Straight-through estimators and GANs
@@ -305,8 +305,8 @@ for name, shown in {"discriminator(fake.detach())": fake.detach(), "discriminato
 #   the target that a teacher network computes, and the generator's images while a GAN's discriminator learns.
 # - *Longer:* A fourth is replacing the gradient of an operation. `x + (f(x) - x).detach()` has the value of `f(x)` and the gradient of `x`,
 #   and it is called a straight-through estimator. Networks with rounded weights are trained with it ([chapter 22b](22b_memory.ipynb)).
-# - *They ask next:* `detach` or `no_grad` for the teacher? Both stop the gradient, but `no_grad` around its forward pass saves memory as
-#   well, because nothing is recorded.
+# - *They ask next:* `detach` or `no_grad` for the teacher? Both stop the gradient, but `no_grad` around its forward pass records nothing, so it
+#   saves memory as well.
 # - *The trap:* Detaching the images in the generator's own step as well, so that the generator gets no gradient and learns nothing.
 # - *Proof:* `proof-where-to-cut`, `proof-growing-graph`, `proof-modes`.
 #
@@ -373,9 +373,9 @@ for name, context in contexts.items():
     print(f"{name:18}", x.grad)
 
 # %% [markdown]
-# The first pair stores a copy with half the bytes, so the write does no harm and the gradient is merely rounded. The second pair is a trap,
-# because PyTorch doesn't check the version of what a hook returns, so this gradient is silently incorrect.
-# `allow_mutation_on_saved_tensors` clones a saved tensor just before it is written to, whereas minitorch clones every saved tensor at once.
+# The first pair stores a copy with half the bytes, so the write does no harm and the gradient is merely rounded. The second pair is a trap:
+# PyTorch doesn't check the version of what a hook returns, so this gradient is silently incorrect.
+# `allow_mutation_on_saved_tensors` clones a saved tensor just before it is written to. (minitorch clones every saved tensor at once.)
 #
 # **Interview · How do you change what autograd saves for the backward pass?**
 #
@@ -385,7 +385,7 @@ for name, context in contexts.items():
 #   placeholders, and unpacking the first one recomputes the forward pass ([chapter 22b](22b_memory.ipynb)).
 # - *They ask next:* Are the hooks called for parameters as well? Yes, for every tensor that a node saves, so skip what you don't want to
 #   copy.
-# - *The trap:* A pack hook that returns the tensor itself, because then nothing checks its version any more.
+# - *The trap:* Returning the tensor itself from a pack hook: then nothing checks its version any more.
 # - *Proof:* `proof-saved-tensors-hooks`.
 #
 # ## In-place writes in the graph
@@ -454,7 +454,7 @@ print("without writes:", *torch.autograd.grad(out.sum(), (x, y)))
 # - *Thirty seconds:* Autograd gives the base of the view a new node, `CopySlices`. In the backward pass that node sends the gradient of
 #   the written slice to `f(y)`, and the gradient of all other elements to the old history of `out`.
 # - *Longer:* The view and its base share a version counter, and a view whose base has changed makes a new `grad_fn` when it is used next.
-# - *They ask next:* Does it work on a leaf that requires grad? No, it raises an error, because the leaf would become a result.
+# - *They ask next:* Does it work on a leaf that requires grad? No, it raises an error: the leaf would become a result.
 # - *They ask next:* What does `torch.compile` do with such writes? It functionalizes them: the captured graph computes with
 #   `slice_scatter`, and only a write into an input of the graph is copied back at its end.
 # - *The trap:* Expecting a gradient for the overwritten values. They get none unless the new values were computed from them, as by
@@ -471,15 +471,16 @@ from minitorch.autograd import views
 
 print(inspect.getsource(views.refresh_view))
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # `seen_again` makes the view anew from the current base, `set_history` does what `attach` does in `mytorch`, and `_view_version` remembers
 # which version of the base the view was made from. PyTorch also has to handle cases that `current_history` leaves aside: `_view_made` marks
 # views that may not be used once their base has been written to, such as the parts of `split`, and `_cut_off` handles a base that has lost
 # its history.
-#
+
+# %% [markdown] tags=["short"]
 # ## Ten lines to remember
 # 1. A node saves tensors with their version. A write increments the version, and the backward pass compares the two.
-# 2. Views and `detach()` share memory and version counter, while `.data` shares only the memory.
+# 2. Views and `detach()` share memory and version counter; `.data` shares only the memory.
 # 3. Which writes are safe depends on the formulas: `exp` needs its result, a product its factors, a sum nothing.
 # 4. `no_grad` and `inference_mode` stop the recording, but `eval` doesn't, and no node can save an inference tensor.
 # 5. The mode belongs to the thread, so don't `await` or `yield` inside the block.
@@ -560,10 +561,40 @@ for where, flag in recorded.items():
     print(f"{where:44} {'recorded' if flag else 'not recorded'}")
 
 # %% [markdown]
-# A `yield` inside the block leaks the mode to the caller until the generator goes on, whereas the decorator switches the mode back at each
-# `yield`. An `await` inside the block leaks it to the other tasks of the thread. Decorating an `async def` has no effect on its body,
-# because the call only creates the coroutine, and the mode is restored before the body runs. It is safest, therefore, to keep `await` and
+# A `yield` inside the block leaks the mode to the caller until the generator goes on. The decorator switches it back at each
+# `yield`. An `await` inside the block leaks it to the other tasks of the thread. Decorating an `async def` has no effect on its body:
+# the call only creates the coroutine, and the mode is restored before the body runs. It is safest, therefore, to keep `await` and
 # `yield` out of the block.
+#
+# ### What does a node save?
+# The memory that training needs is mostly what nodes save. The pack hook of this cell collects it for five operations:
+
+# %% tags=["proof-activation-memory"]
+x, weight = (torch.tensor([1.0, 2.0, 3.0], requires_grad=True) for _ in range(2))
+x = x * 1
+for name, operation in {
+    "x * w": lambda: x * weight,
+    "relu": lambda: x.relu(),
+    "softmax": lambda: x.softmax(0),
+    "sin": lambda: x.sin(),
+    "x + w": lambda: x + weight,
+}.items():
+    kept = []
+    with graph.saved_tensors_hooks(lambda t, kept=kept: kept.append(t.data_ptr()) or t, lambda t: t):
+        result = operation()
+    places = {"x": x.data_ptr(), "w": weight.data_ptr(), "the result": result.data_ptr()}
+    print(f"{name:8} saves", " and ".join(each for each, place in places.items() if place in kept) or "nothing")
+
+# %% [markdown]
+# **Interview · Activation memory: what does autograd save for `x * w`, `relu` and `softmax`?**
+#
+# - *Thirty seconds:* A node saves what its formula needs. A product saves both factors, each only if the other one requires grad;
+#   `relu` and `softmax` save their result, and a sum saves nothing.
+# - *Longer:* A saved tensor is no copy. `relu`'s result is also the next layer's input, and both nodes hold the same memory. GELU and
+#   SiLU save their input instead, so one more tensor stays alive.
+# - *They ask next:* How do you save less? By recomputing (checkpointing), or in 16 bits ([chapter 22b](22b_memory.ipynb)).
+# - *The trap:* Counting input and output of every operation, although a residual sum keeps neither.
+# - *Proof:* `proof-activation-memory`.
 #
 # ### Myth · "In-place saves memory, so prefer it"
 # The cell runs four in-place operations and checks what the node saved: the tensor's own memory, or a copy?
@@ -577,7 +608,7 @@ for name in ("exp_", "relu_", "sin_", "log_"):
     print(f"{name:5} saves {where}")
 
 # %% [markdown]
-# `exp_` and `relu_` need only their result, so one piece of memory is enough, while `sin_` and `log_` need their input, so PyTorch copies
+# `exp_` and `relu_` need only their result, so one piece of memory is enough. `sin_` and `log_` need their input, so PyTorch copies
 # it first and nothing is gained. If *another* node needs the old value, the backward pass raises the error from the top.
 #
 # ### What `Variable` was
@@ -595,11 +626,3 @@ print("history before:", hidden.grad_fn.name(), " after:", wrapped.grad_fn)
 # ### Myth · `autograd.Variable` belongs in new code
 # It doesn't. You may also hear that `Variable` has been a no-op since 0.4, but the last line shows that `Variable(hidden)` detaches, so in
 # the middle of a network no gradient reaches anything before it, and there is no error.
-#
-# **Interview · What was `Variable`?**
-#
-# - *Thirty seconds:* It was the wrapper that held `grad` and `grad_fn` before tensors did. `Variable(t)` still works today, but it returns
-#   a detached tensor.
-# - *They ask next:* Does wrapping copy? No, the result shares the memory.
-# - *The trap:* Wrapping a hidden value "to be safe", which makes it lose its history.
-# - *Proof:* `proof-variable`.
