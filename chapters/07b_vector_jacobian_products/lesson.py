@@ -114,8 +114,8 @@ print("with retain_graph alone:", mytorch.autograd.grad(x**3, x, retain_graph=Tr
 # - *Thirty seconds:* `retain_graph` keeps the saved tensors, so that the same graph can run backward again. `create_graph` records the
 #   backward pass itself, so that I can differentiate the gradient, and by default it retains the graph as well.
 # - *Longer:* Gradient penalties, Hessian–vector products and meta-learning need `create_graph`.
-# - *They ask next:* Why does `backward(create_graph=True)` warn? The leaf and its `.grad` form a reference cycle, which can leak memory,
-#   whereas `autograd.grad` doesn't create this cycle.
+# - *They ask next:* Why does `backward(create_graph=True)` warn? The leaf and its `.grad` form a reference cycle, which can leak memory.
+#   `autograd.grad` doesn't create this cycle.
 # - *They ask next:* Can every operation be differentiated twice? No, flash attention raises "derivative … is not implemented", but
 #   attention with the `MATH` backend of `sdpa_kernel` can.
 # - *The trap:* Passing `retain_graph=True` just to silence "backward a second time", although a hidden state should have been
@@ -149,9 +149,9 @@ print("J @ u by two passes:", column.tolist(), "  by differences:", [round(each,
 #   one pass per input. A loss has one output and millions of inputs, so training uses reverse mode.
 # - *Longer:* Forward mode computes the derivative along with the function, so it doesn't have to save tensors. In PyTorch it is
 #   `torch.func.jvp`, or `linearize` for many vectors at one point. `jacfwd` and `jacrev` build whole Jacobians.
-# - *They ask next:* How would you compute a Hessian? I'd use forward over reverse, which takes one pass for each column, that is for each
-#   input, and each pass costs a small multiple of a gradient.
-# - *They ask next:* And a Gauss–Newton product, $J^\top J u$? It is a JVP followed by a VJP, so it needs no second derivatives.
+# - *They ask next:* How would you compute a Hessian? Forward over reverse: one pass for each column, that is for each input, and each
+#   pass costs a small multiple of a gradient.
+# - *They ask next:* And a Gauss–Newton product, $J^\top J u$? A JVP followed by a VJP, without second derivatives.
 # - *The trap:* Building $J$ in order to multiply it by a vector, although both products can be computed without forming it.
 # - *Proof:* `proof-two-passes`, `proof-vector-jacobian`.
 #
@@ -191,13 +191,13 @@ print("vmap of grad:", per_sample.squeeze(1).tolist())
 #   makes it a function that returns the gradient, and `vmap` adds the batch dimension, so everything runs in one vectorized pass.
 # - *Longer:* For an `nn.Module`, `torch.func.functional_call` passes the parameters as an argument. For linear layers, the outer product of
 #   the output's gradient and the input gives the same, and libraries for differential privacy use hooks to do that.
-# - *They ask next:* What does it cost? It costs the memory of one gradient for each sample, unless only their norms are needed, for which
-#   the outer product doesn't have to be formed.
-# - *The trap:* Batch norm mixes the samples of a batch, so a sample's gradient depends on the rest of the batch.
+# - *They ask next:* What does it cost? The memory of one gradient for each sample. If only their norms are needed, the outer product doesn't
+#   have to be formed.
+# - *The trap:* Keeping batch norm in train mode. It mixes the samples, so a sample's gradient depends on the rest of the batch.
 # - *Proof:* `proof-per-sample`; batch norm: [chapter 12](12_norm_dropout_and_modes.ipynb).
 #
 # ## A formula of your own
-# In an `autograd.Function`, `forward` runs without recording, while `backward` receives $v$ and returns one VJP for each argument of
+# In an `autograd.Function`, `forward` runs without recording. `backward` receives $v$ and returns one VJP for each argument of
 # `forward`. `ctx` belongs to the node, and `save_for_backward` saves a tensor *with* its version, as nodes do. What happens if you store
 # the tensor as an attribute instead?
 
@@ -229,7 +229,7 @@ print("saved_tensors:", str(check.error(lambda: node.saved_tensors)).partition("
 # - *Proof:* `proof-save-for-backward`, `proof-gradcheck`; second derivatives: `proof-once-differentiable`.
 #
 # ### Custom operations: `torch.library.custom_op`
-# Only autograd deals with a `Function`, whereas `torch.library.custom_op` declares an operation for the whole dispatcher ([chapter
+# Only autograd deals with a `Function`. `torch.library.custom_op` declares an operation for the whole dispatcher ([chapter
 # 02b](02b_dtypes_and_dispatch.ipynb)), with a schema, a kernel for each device, and a backward formula that you register:
 
 
@@ -264,8 +264,7 @@ print("x.grad:", x.grad, "  node:", cube(x).grad_fn.name())
 #   the result's shape and dtype. `torch.library.opcheck` tests whether they fit together. `triton_op` lets the
 #   compiler look inside a Triton kernel.
 # - *They ask next:* What happens without `register_autograd`? The forward pass works, and `backward` raises an error.
-# - *The trap:* An operation that writes to an argument must name it in `mutates_args`. If it doesn't, the call still goes through, and only
-#   `opcheck` complains.
+# - *The trap:* Writing to an argument without naming it in `mutates_args`. The call still goes through, and only `opcheck` complains.
 # - *Proof:* `proof-cube`.
 #
 # ## Finite differences and `gradcheck`
@@ -320,7 +319,7 @@ for name, case in cases.items():
     print(f"{name:18}", "passes" if error is None else "fails: " + str(error).partition(",")[0])
 
 # %% [markdown]
-# `abs` at 0 passes although it has a kink there, because both sides cancel and PyTorch's formula gives 0 as well, so `gradcheck` can also
+# `abs` at 0 passes although it has a kink there: both sides cancel, and PyTorch's formula gives 0 as well. So `gradcheck` can also
 # miss a kink. In exercise 2 you give `mytorch` a `gradcheck`, and in exercise 5 you measure the best step.
 #
 # **Interview · How do you know that a gradient is right?**
@@ -384,7 +383,7 @@ w.register_post_accumulate_grad_hook(take_step)
 print("w after backward:", [round(each, 2) for each in w.tolist()], "  w.grad:", w.grad)
 
 # %% [markdown]
-# The guard matters, because PyTorch and `mytorch` also call this hook if no gradient arrived, for example after a `Function` that returned
+# The guard matters: PyTorch and `mytorch` also call this hook if no gradient arrived, for example after a `Function` that returned
 # `None`; then `.grad` is still `None`. (minitorch doesn't call the hook in that case.)
 #
 # **Interview · When does a tensor's hook run, and what can it change?**
@@ -393,7 +392,7 @@ print("w after backward:", [round(each, 2) for each in w.tolist()], "  w.grad:",
 #   the tensor, and it may return a different gradient, which then goes on through the graph.
 # - *Longer:* Several hooks run in the order of registration, and each gets what the one before returned.
 #   `register_post_accumulate_grad_hook` runs later, after a leaf's `.grad` was updated, and an optimizer can take its step there.
-# - *The trap:* Changing the gradient in place, although other tensors may share its memory. Return a new one instead.
+# - *The trap:* Changing the gradient in place, although other tensors may share its memory, instead of returning a new one.
 # - *Proof:* `proof-hooks`, `proof-step-in-backward`.
 #
 # ## Where does the NaN come from?
@@ -415,8 +414,8 @@ for name, result in zip(("where after the root: ", "where before the root:"), gu
     print(name, torch.autograd.grad(result.sum(), x)[0].tolist())
 
 # %% [markdown]
-# Anomaly mode blames the wrong operation in the third call. The logarithm of a negative number made that NaN in the *forward* pass,
-# while the multiplication was merely the first node that met it in the backward pass. This is the usual case in practice, so check
+# Anomaly mode blames the wrong operation in the third call. The logarithm of a negative number made that NaN in the *forward* pass;
+# the multiplication was merely the first node that met it in the backward pass. This is the usual case in practice, so check
 # the data, the activations and the loss with `isnan` first.
 #
 # **Interview · A gradient is `nan`. How do you find the operation?**
@@ -425,9 +424,9 @@ for name, result in zip(("where after the root: ", "where before the root:"), gu
 #   backward pass, and I run one step under `torch.autograd.detect_anomaly()`. It raises an error at the first node whose backward returns
 #   NaN, and shows where that node was recorded.
 # - *Longer:* It detects only NaN. The gradient of `x.sqrt().sum()` at 0 is infinite, and no error is raised.
-# - *They ask next:* What are the usual suspects? I look for a square root, a logarithm or a division at 0, and for `0 * inf`.
-# - *The trap:* `torch.where(x > 0, x.sqrt(), 0)` doesn't help: the branch that isn't taken gets a gradient of 0, and 0 times infinity is
-#   NaN. Make the input safe before the square root.
+# - *They ask next:* What are the usual suspects? A square root, a logarithm or a division at 0, and `0 * inf`.
+# - *The trap:* Hiding the NaN with `torch.where(x > 0, x.sqrt(), 0)`. The branch that isn't taken gets a gradient of 0, and 0 times
+#   infinity is NaN. The input has to be made safe before the square root.
 # - *Proof:* `proof-anomaly`.
 
 # %% [markdown] given="mytorch.autograd.function:Function.apply"
@@ -459,7 +458,7 @@ print(inspect.getsource(torch.autograd.Function.apply))
 # 10. Check the forward pass for NaN first; anomaly mode finds a NaN that is born in the backward pass.
 #
 # ## Rapid fire
-# - *Must a gradient hook return something?* No, because `None` keeps the gradient.
+# - *Must a gradient hook return something?* No, `None` keeps the gradient.
 # - *After `backward()`, does a leaf's `.grad` require grad?* No, but with `create_graph=True` it may.
 # - *Does `create_graph=True` retain the graph?* Yes, unless you pass `retain_graph=False`.
 # - *How many backward passes does a Jacobian with 5 outputs take?* Five, one for each row; `vmap` can batch them.
