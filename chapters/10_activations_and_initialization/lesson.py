@@ -133,21 +133,21 @@ for activation in (torch.nn.ReLU(), torch.nn.LeakyReLU(0.01)):
 #   derivative is 1, so gradients pass through unchanged.
 # - *Longer:* Sigmoid and tanh saturate: far from 0 their derivative is nearly 0, so little of the gradient gets through. GELU and
 #   SiLU are smooth relatives of ReLU that avoid this on the positive side.
-# - *They ask next:* What is a dead ReLU? It is a unit whose pre-activation is negative for all data, often after one huge step, so
+# - *They ask next:* What is a dead ReLU? A unit whose pre-activation is negative for all data, often after one huge step, so
 #   that it gets no gradient. A smaller learning rate makes that less likely, and LeakyReLU prevents it by keeping a small
 #   derivative there.
-# - *The trap:* "With ReLU, gradients can't vanish." They do in the twenty layers above.
+# - *The trap:* Believing that gradients can't vanish with ReLU. They do in the twenty layers above.
 # - *Proof:* `proof-collapse`, `proof-derivatives`, `proof-dead`; the trap: `proof-gradients`.
 #
 # **Interview · Why do transformers use GELU or SiLU where older networks use ReLU?**
 #
 # - *Thirty seconds:* They are smooth, and their derivative isn't 0 as soon as the input is negative, so a unit that is off can come
 #   back. The improvement is small, and it was found by experiment rather than derived.
-# - *Longer:* GELU is $x \cdot \Phi(x)$ and SiLU is $x \cdot \sigma(x)$, so the input is multiplied by a gate that it opens itself,
-#   while in SwiGLU a second linear map computes what opens the gate ([chapter 24b](24b_llama.ipynb)).
-# - *They ask next:* Can their units die, too? They can if the input is negative enough: GELU's derivative is −0.0005 at −4 and
+# - *Longer:* GELU is $x \cdot \Phi(x)$ and SiLU is $x \cdot \sigma(x)$, so the input is multiplied by a gate that it opens itself.
+#   In SwiGLU a second linear map computes what opens the gate ([chapter 24b](24b_llama.ipynb)).
+# - *They ask next:* Can their units die, too? If the input is negative enough: GELU's derivative is −0.0005 at −4 and
 #   almost nothing at −8, where some kernels round it to exactly 0.
-# - *The trap:* "Their derivative lies between 0 and 1." GELU's goes up to 1.13, and for some negative inputs it is below 0.
+# - *The trap:* Placing their derivative between 0 and 1. GELU's goes up to 1.13, and for some negative inputs it is below 0.
 # - *Proof:* `proof-derivatives`, `proof-dead`.
 #
 # ## How large are the activations after twenty layers?
@@ -186,7 +186,7 @@ pictures.slider(draw, start={"activation": "relu"}, activation=["none", "relu", 
 
 # %% [markdown]
 # ### Break it: ReLU halves the mean square
-# The picture starts with ReLU, and there a scale of 1 doesn't keep the RMS constant, because ReLU removes half of the mean square
+# The picture starts with ReLU, and there a scale of 1 doesn't keep the RMS constant: ReLU removes half of the mean square
 # in every layer. The next cell measures how much of it several activations keep:
 
 # %% tags=["proof-gain"]
@@ -207,7 +207,7 @@ for name in ("linear", "relu", "leaky_relu", "tanh", "sigmoid"):
 #
 # ## Forwards and backwards
 # The backward pass multiplies each layer's gradient with the same matrix transposed. Going forward, each element is a sum over the
-# **fan-in**, the number of inputs of a unit, while going backward it is a sum over the **fan-out**, the number of units that an
+# **fan-in**, the number of inputs of a unit; going backward it is a sum over the **fan-out**, the number of units that an
 # input feeds. To keep the RMS constant, the weights need variance $1/\text{fan}_{in}$ forwards and $1/\text{fan}_{out}$ backwards.
 # **Xavier** is the compromise that divides by the mean of both, which gives $2/(\text{fan}_{in} + \text{fan}_{out})$. **Kaiming**
 # chooses one of the two and includes the gain: $\text{gain}^2/\text{fan}$. Does the choice matter if the layers aren't square?
@@ -233,7 +233,7 @@ for widths in ([128] * 21, [128, 512] * 10 + [128], [512, *[128] * 20]):
 
 # %% [markdown]
 # Up to chance, the RMS of the gradient should be 1 and that of the output 0.7, because no weights after the last ReLU make up for
-# it. Either mode works here, because the factors $\text{fan}_{out}/\text{fan}_{in}$ of neighbouring layers cancel. The remaining
+# it. Either mode works here: the factors $\text{fan}_{out}/\text{fan}_{in}$ of neighbouring layers cancel. The remaining
 # factor depends on the first and the last width alone; in the last two lines it is 2, whatever the depth.
 #
 # **Interview · Xavier or Kaiming?**
@@ -302,7 +302,7 @@ with each layer. Kaiming: the same width everywhere. Std 0.2: wider, then all be
 pictures.publish(figure, alt=alt)
 
 # %% [markdown] tags=["short"]
-# Kaiming's histograms look alike at every depth, while the default's collapse to a spike at 0. `nn.Linear` also adds biases, next
+# Kaiming's histograms look alike at every depth; the default's collapse to a spike at 0. `nn.Linear` also adds biases, next
 # to which almost nothing is left of the input, so all points get the same output. That is why the first cell's twenty layers didn't
 # learn.
 #
@@ -322,8 +322,8 @@ pictures.curves(sizes, xlabel="layer", ylabel="RMS of the gradient", log="y")
 #
 # **Interview · What are vanishing and exploding gradients, and what do you do about them?**
 #
-# - *Thirty seconds:* A gradient is a product over layers. Factors below 1 make it vanish, so early layers don't learn, while
-#   factors above 1 make it explode, to inf and then nan. You use an initialization with the correct gain, normalization and skip
+# - *Thirty seconds:* A gradient is a product over layers. Factors below 1 make it vanish, so early layers don't learn.
+#   Factors above 1 make it explode, to inf and then nan. You use an initialization with the correct gain, normalization and skip
 #   connections, and you clip the gradient in case it explodes anyway.
 # - *Longer:* Activations that don't saturate help, and so does normalization ([chapter 12](12_norm_dropout_and_modes.ipynb)). Adam
 #   rescales small gradients, but it doesn't bring back a signal that was lost in the forward pass.
@@ -427,7 +427,7 @@ for way in ("norm", "value"):
 # - *Longer:* It keeps the gradient's direction, bounds the length of a step of plain SGD (with momentum 0.9, steps can still add up
 #   to ten times that), and returns the norm before clipping, which is worth logging. The 1e-6 avoids a division by zero, and it
 #   matters only for tiny norms.
-# - *They ask next:* Does it cure vanishing gradients? No, because the factor is at most 1, so clipping never makes a gradient
+# - *They ask next:* Does it cure vanishing gradients? No. The factor is at most 1, so clipping never makes a gradient
 #   larger.
 # - *The trap:* Relying on it against inf or nan. One such element makes every gradient nan or 0, unless you pass
 #   `error_if_nonfinite=True`, which raises an error instead.
@@ -452,7 +452,7 @@ print("clipping inf:", torch.nn.utils.clip_grad_norm_([w], 1.0).item(), w.grad.t
 torch.nn.init.kaiming_normal_(torch.zeros(8))  # a bias
 
 # %% [markdown]
-# A row of finite logits becomes probabilities that sum to 1, while a row that is masked throughout becomes nan. A bias has only one
+# A row of finite logits becomes probabilities that sum to 1. A row that is masked throughout becomes nan. A bias has only one
 # dimension, from which no fans can be computed, so it usually starts at zero or with small uniform values.
 #
 # **Interview · Why does softmax subtract the largest logit first?**
@@ -465,7 +465,7 @@ torch.nn.init.kaiming_normal_(torch.zeros(8))  # a bias
 # - *They ask next:* What if all logits of a row are −inf? The largest is −inf as well, and −inf − (−inf) is nan, so
 #   `torch.softmax` returns nan for such a row. PyTorch's `scaled_dot_product_attention` returns zeros instead, but attention that
 #   you write by hand has to leave one position unmasked or replace the nan.
-# - *The trap:* Adding a small number to the divisor. It doesn't help, because an overflow gives inf / inf, and that stays nan.
+# - *The trap:* Adding a small number to the divisor. An overflow gives inf / inf, and that stays nan.
 # - *Proof:* `proof-edges`.
 #
 # ## The real one
@@ -492,18 +492,18 @@ print(f"std {w.std().item():.4f}; Kaiming's for ReLU {(2 / 100) ** 0.5:.4f}")
 #   `kaiming_uniform_(a=√5)`, but the result is smaller than what ReLU needs.
 # - *Longer:* The variance is 1 / (3 fan_in), where ReLU needs 2 / fan_in. In a deep plain network, every layer with its ReLU
 #   multiplies the signal by 0.41.
-# - *They ask next:* Does it matter in practice? It does with plain SGD in a deep network without normalization. Adam trained the
+# - *They ask next:* Does it matter in practice? With plain SGD in a deep network without normalization, yes. Adam trained the
 #   same twenty layers, and normalization makes up for it, too ([chapter 12](12_norm_dropout_and_modes.ipynb)).
-# - *The trap:* "It's Kaiming, so it suits ReLU", although with a = √5 the variance is a sixth of Kaiming's for ReLU.
+# - *The trap:* Concluding from the name Kaiming that it suits ReLU. With a = √5 the variance is a sixth of Kaiming's for ReLU.
 # - *Proof:* `proof-default`, `proof-twenty-layers`.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# - *What is ReLU's gradient at an input of exactly 0?* It is undefined there, and PyTorch chooses 0.
+# - *What is ReLU's gradient at an input of exactly 0?* Undefined; PyTorch chooses 0.
 # - *What is the fan-in of a (64, 3, 7, 7) convolution weight?* 3 · 7 · 7 = 147.
-# - *May the biases of a network start at zero?* They may, because the random weights already break the symmetry.
-# - *Does `calculate_gain` have an entry for GELU?* No, so it raises a `ValueError` for that name.
-# - *Do you clip gradients before or after `backward`?* You clip after it, and before the optimizer's `step`.
+# - *May the biases of a network start at zero?* Yes, the random weights already break the symmetry.
+# - *Does `calculate_gain` have an entry for GELU?* No, it raises a `ValueError`.
+# - *Do you clip gradients before or after `backward`?* After it, and before the optimizer's `step`.
 #
 # ## Ten lines to remember
 # 1. Linear layers without a nonlinearity between them are one linear layer.
@@ -513,7 +513,7 @@ print(f"std {w.std().item():.4f}; Kaiming's for ReLU {(2 / 100) ** 0.5:.4f}")
 # 5. fan_in keeps the RMS of activations and fan_out that of gradients, and in most networks either is fine.
 # 6. `nn.Linear` starts with variance 1/(3 fan-in), too small for plain SGD on a deep plain ReLU network; Adam copes.
 # 7. GPT-2 starts with std 0.02, and residual projections are scaled by 1/√(2L).
-# 8. Weights are drawn at random so that units differ, while biases may start at 0.
+# 8. Weights are drawn at random so that units differ; biases may start at 0.
 # 9. Clip by the norm of all gradients, between `backward` and `step`.
 # 10. In a softmax, subtract the largest logit before you exponentiate.
 #
@@ -538,19 +538,19 @@ for start in (0.0, 0.1):
 # %% [markdown]
 # Two units with the same incoming and outgoing weights compute the same output and get the same gradient. After every step they are
 # therefore still equal, so four units do the work of one, unless something random such as dropout treats them differently. Random
-# initial weights **break the symmetry**. Starting at zero is worse still, because in the backward pass, the gradient is multiplied
+# initial weights **break the symmetry**. Starting at zero is worse still: in the backward pass, the gradient is multiplied
 # with the weights of the next layer, which are all 0.
 #
 # **Interview · Why not start all weights at zero?**
 #
 # - *Thirty seconds:* Units with the same incoming and outgoing weights compute the same output and get the same gradient, so they
 #   stay equal, and a layer of any width does the work of one unit. Random initial weights break this symmetry.
-# - *Longer:* Zeros are worse than other constants, because the gradient of a hidden layer is multiplied by the weights after it,
+# - *Longer:* Zeros are worse than other constants: the gradient of a hidden layer is multiplied by the weights after it,
 #   which are 0, and a ReLU's outputs are 0 as well, so only the last bias learns. (A sigmoid outputs ½, so there the last weights
 #   learn too.)
-# - *They ask next:* Is zero ever appropriate? It is for biases, and for one of two factors if the other is random: LoRA starts one
+# - *They ask next:* Is zero ever appropriate? For biases, and for one of two factors if the other is random: LoRA starts one
 #   of its two matrices at 0, so that the adapted network starts out equal to the original ([chapter
 #   21](21_features_and_visualization.ipynb)).
-# - *The trap:* "Any small random numbers will do." They break the symmetry, but in twenty layers their scale decides
+# - *The trap:* Taking any small random numbers. They break the symmetry, but in twenty layers their scale decides
 #   whether anything gets through.
 # - *Proof:* `proof-symmetry`; the trap: `proof-four-starts`.
