@@ -32,9 +32,9 @@ print("dropout.eval():", answers(net))
 print("net.eval():    ", answers(net.eval()))
 
 # %% [markdown] tags=["short"]
-# The same row gets three answers, although two of the calls had the same input. With only the dropout in evaluation mode, those two agree,
-# while a call with different rows in the batch still gives a different answer, which is due to the batch norm. With the whole network in
-# evaluation mode, the row gets a single answer. And although nothing was trained, the network has changed, because its batch norm has
+# The same row gets three answers, although two of the calls had the same input. With only the dropout in evaluation mode, those two agree.
+# A call with different rows in the batch still gives a different answer, which is due to the batch norm. With the whole network in
+# evaluation mode, the row gets a single answer. And although nothing was trained, the network has changed: its batch norm has
 # updated its running statistics, which were 0 before.
 
 # %% [markdown]
@@ -58,13 +58,13 @@ for layer in layers:
 #
 # **Interview · A model gives the same input different answers. What do you check?**
 #
-# - *Thirty seconds:* I check the mode first, because in training mode dropout draws a new mask in each call, and batch norm depends on the
+# - *Thirty seconds:* I check the mode first. In training mode dropout draws a new mask in each call, and batch norm depends on the
 #   rest of the batch. `model.eval()` stops both, provided that the batch norm keeps running statistics.
-# - *Longer:* Then I print `training` for each module, because somebody may have switched one part by itself, and a later `model.train()`
+# - *Longer:* Then I print `training` for each module: somebody may have switched one part by itself, and a later `model.train()`
 #   switches all of it back. Functional dropout doesn't read the module's mode at all.
 # - *They ask next:* Why might the answers still differ in the last digits? A different batch size or thread count changes the order of
 #   summation ([chapter 02b](02b_dtypes_and_dispatch.ipynb)).
-# - *The trap:* Setting the seed before each call. That only repeats the mask, while the rest of the batch still changes the answer.
+# - *The trap:* Setting the seed before each call. That only repeats the mask; the rest of the batch still changes the answer.
 # - *Proof:* `proof-company`, `proof-modes`, `proof-functional-dropout`.
 #
 # ## Batch norm
@@ -124,7 +124,7 @@ for groups, name in {1: "layer norm", 2: "two by hand", 4: "instance norm"}.item
 # %% [markdown]
 # **Interview · When do you use group norm instead of batch norm?**
 #
-# - *Thirty seconds:* I use it when a batch per GPU is tiny, as in detection, segmentation and diffusion models. Group norm takes its
+# - *Thirty seconds:* When a batch per GPU is tiny, as in detection, segmentation and diffusion models. Group norm takes its
 #   statistics within one sample, so it doesn't depend on the batch size, and training and evaluation agree.
 # - *They ask next:* How does it relate to the other norms? One group is layer norm over channels and positions, and as many groups as
 #   channels is instance norm, apart from the learned weights.
@@ -161,7 +161,7 @@ for momentum in (0.01, 0.1, 0.5):
 pictures.curves(curves, xlabel="batches seen", ylabel="running mean (the data's mean is 2)")
 
 # %% [markdown]
-# This momentum is the weight of the *new* batch, while an optimizer's momentum multiplies the *old* value. If it is small, the statistics
+# This momentum is the weight of the *new* batch; an optimizer's momentum multiplies the *old* value. If it is small, the statistics
 # move slowly and smoothly, and if it is large, they move fast and are noisy. There are also two variances: the batch is normalized by its
 # biased variance (divided by n), but the running variance estimates that of all the data, so it is updated with the unbiased variance
 # (divided by n − 1).
@@ -170,7 +170,7 @@ pictures.curves(curves, xlabel="batches seen", ylabel="running mean (the data's 
 #
 # - *Thirty seconds:* In training it normalizes each channel by the batch's mean and variance, and it updates running averages of both. In
 #   evaluation it uses those averages and leaves them unchanged. The learned weight and bias are applied in both modes.
-# - *Longer:* In training, gradients flow through the batch's mean and variance, whereas the running statistics are constants. With
+# - *Longer:* In training, gradients flow through the batch's mean and variance; the running statistics are constants. With
 #   `track_running_stats=False`, evaluation uses the batch's statistics as well.
 # - *They ask next:* Why does batch norm help? The paper named *internal covariate shift*, but networks to which that shift is added
 #   again on purpose still train faster ([Santurkar 2018](https://arxiv.org/abs/1805.11604)). The better supported reasons are a
@@ -180,7 +180,7 @@ pictures.curves(curves, xlabel="batches seen", ylabel="running mean (the data's 
 # - *They ask next:* Which statistics does it use under DDP? Each rank normalizes by its own rows, and before the forward pass the running
 #   statistics of rank 0 are copied to the others. `SyncBatchNorm` uses the statistics of all ranks' rows instead ([chapter
 #   23](23_multi_gpu.ipynb)).
-# - *The trap:* After `eval()` on a model that was never trained, the statistics are still 0 and 1, so the layer does almost nothing.
+# - *The trap:* Judging batch norm by `eval()` on a model that was never trained. The statistics are still 0 and 1, so it does almost nothing.
 # - *Proof:* `proof-batch-norm`, `proof-one-row`, `proof-running`, `proof-frozen`.
 
 # %% [markdown] given="mytorch.nn.normalization:per_channel mytorch.nn.normalization:BatchNorm.forward"
@@ -191,7 +191,7 @@ pictures.curves(curves, xlabel="batches seen", ylabel="running mean (the data's 
 
 # %% [markdown]
 # ### Batch norm ignores the scale and the bias before it
-# If you multiply all weights before a batch norm by 100, or add a bias, the result stays the same, because the norm divides by the scale
+# If you multiply all weights before a batch norm by 100, or add a bias, the result stays the same: the norm divides by the scale
 # and subtracts the shift. That holds in training, where the mean and the variance come from the batch.
 
 # %% tags=["proof-invariant"]
@@ -295,9 +295,9 @@ print("RMS norm of 0.001 in 16, 32, 64 bits:", [round(nn.RMSNorm(4)(x).max().ite
 #   $(g - \text{mean}(g) - \hat x \cdot \text{mean}(g \hat x)) / \sigma$, which you derive in [chapter 26](26_whiteboard_decoder.ipynb)'s
 #   exercise 6.
 # - *They ask next:* Why do GPTs use layer norm? In training, a mean over positions would leak later words into earlier ones, and padding
-#   would count as well. "There may be one row in the batch" is not a reason, because evaluation doesn't use the batch. Whether the norm
+#   would count as well. "There may be one row in the batch" is not a reason: evaluation doesn't use the batch. Whether the norm
 #   stands before or after the attention is the subject of [chapter 14](14_attention.ipynb).
-# - *The trap:* People write `LayerNorm(4)` for four channels, but it normalizes the *last* dimension, which is W for images (N, C, H, W).
+# - *The trap:* Writing `LayerNorm(4)` for four channels. It normalizes the *last* dimension, which is W for images (N, C, H, W).
 #   If W happens to be 4, the wrong elements are normalized silently; otherwise an error is raised.
 # - *Proof:* `proof-layer-norm`, `proof-modes`.
 #
@@ -306,9 +306,9 @@ print("RMS norm of 0.001 in 16, 32, 64 bits:", [round(nn.RMSNorm(4)(x).max().ite
 # - *Thirty seconds:* It omits the mean and the bias: it divides each sample by the root mean square over its last dimensions and multiplies
 #   by a weight. That is cheaper than layer norm, and the quality is about the same.
 # - *Longer:* Like layer norm, it looks at one sample alone, so it needs no running statistics and the modes agree. Scaling the input by
-#   ten changes neither result, apart from the effect of `eps`, while a constant shift changes only RMS norm's.
-# - *They ask next:* What is its `eps`? It is added under the root, so that a row of zeros isn't 0/0. PyTorch's default is the machine
-#   epsilon of the type in which it computes, which is float32 for 16-bit inputs, whereas Llama 3 sets 1e-5.
+#   ten changes neither result, apart from the effect of `eps`. A constant shift changes only RMS norm's.
+# - *They ask next:* What is its `eps`? A number added under the root, so that a row of zeros isn't 0/0. PyTorch's default is the machine
+#   epsilon of the type in which it computes, which is float32 for 16-bit inputs. Llama 3 sets 1e-5.
 # - *They ask next:* What is *QK-norm*? An RMS norm of the queries and keys in each head, as in Qwen3 and Gemma 3, so that attention scores
 #   can't grow without bound ([chapter 24b](24b_llama.ipynb)).
 # - *The trap:* Expecting its result to have a mean of 0, as that of layer norm has before weight and bias.
@@ -336,9 +336,9 @@ for p in (0.1, 0.5, 0.9):
 # **Interview · Why does dropout divide by 1 − p?**
 #
 # - *Thirty seconds:* The division keeps the expected value the same, so evaluation needs no correction, and dropout is the identity there.
-# - *Longer:* The original paper instead multiplied the weights by 1 − p at test time, while PyTorch scales in training.
+# - *Longer:* The original paper instead multiplied the weights by 1 − p at test time. PyTorch scales in training.
 # - *They ask next:* Is the variance preserved as well? No, only the mean is, as you see when you measure the mean square in exercise 7.
-# - *The trap:* `F.dropout(x)` inside a `forward` has `training=True` by default, whatever the module's mode.
+# - *The trap:* Writing `F.dropout(x)` inside a `forward`. Its default is `training=True`, whatever the module's mode.
 # - *Proof:* `proof-dropout`, `proof-functional-dropout`.
 #
 # ### Functional dropout and attention ignore `eval()`
@@ -366,7 +366,7 @@ for p in (0.5, 0.0):
 #   `dropout_p` in every call, so both have to receive a value that depends on `self.training`.
 # - *They ask next:* How do you find the call? I run the model twice on one batch with forward hooks, and look for the first layer whose
 #   outputs differ.
-# - *The trap:* `nn.MultiheadAttention` takes care of this itself, so copying its `dropout=0.1` into the functional call adds the fault.
+# - *The trap:* Copying `dropout=0.1` from `nn.MultiheadAttention`, which takes care of the mode itself, into the functional call.
 # - *Proof:* `proof-functional-dropout`.
 
 # %% [markdown]
@@ -457,7 +457,7 @@ print(f"momentum None: differs from the mean of all rows by {(bn.running_mean - 
 #
 # **Interview · You fine-tune a network with frozen batch norms. What do you have to do?**
 #
-# - *Thirty seconds:* I need two calls, because `requires_grad_(False)` freezes only the weight and the bias, and `eval()` freezes the
+# - *Thirty seconds:* Two calls: `requires_grad_(False)` freezes only the weight and the bias, and `eval()` freezes the
 #   running statistics.
 # - *Longer:* The statistics are buffers, so no optimizer reaches them; the forward pass in training mode writes them. I also clear the
 #   `grad` of what I freeze, because an optimizer applies any that it finds.
@@ -482,19 +482,19 @@ for mode in (True, False):
         print(f"training {mode!s:5} {type(context).__name__:11} gradients {graph!s:5} repeatable {same}")
 
 # %% [markdown]
-# The two switches are independent. If you forget `no_grad` in validation, you pay for a graph, whereas if you forget `eval`, dropout makes
+# The two switches are independent. If you forget `no_grad` in validation, you pay for a graph. If you forget `eval`, dropout makes
 # the answers random.
 #
 # **Interview · `eval()` or `no_grad()`?**
 #
-# - *Thirty seconds:* Validation needs both, because `eval()` changes what dropout and batch norm compute, while `no_grad()` stops the
+# - *Thirty seconds:* Validation needs both. `eval()` changes what dropout and batch norm compute, `no_grad()` stops the
 #   recording of the graph, and neither does the other's work.
-# - *Longer:* `eval()` sets an attribute of the modules that stays until `train()`, whereas `no_grad()` ends with its block.
-# - *They ask next:* Does `eval()` save memory? It saves some, because dropout keeps no masks ([a quarter of the saved
+# - *Longer:* `eval()` sets an attribute of the modules that stays until `train()`; `no_grad()` ends with its block.
+# - *They ask next:* Does `eval()` save memory? Some: dropout keeps no masks ([a quarter of the saved
 #   bytes](proof-eval-memory) in one network), but the graph is still recorded.
 # - *They ask next:* Is there a layer that can't train in eval mode? Yes, cuDNN's recurrent layers on a GPU, whose backward pass raises an
 #   error unless their forward pass ran in training mode.
-# - *The trap:* "Eval mode computes no gradients." You can train in eval mode, and frozen batch norms are used like that.
+# - *The trap:* Thinking that eval mode computes no gradients. You can train in eval mode, and frozen batch norms are used like that.
 # - *Proof:* `proof-modes-and-gradients`, `proof-modes`.
 #
 # ### Myth · "eval turns BatchNorm off"
@@ -516,19 +516,21 @@ print(f"differs from its input by {(bn(new) - new).abs().max().item():.1f}")
 # - *With a BatchNorm momentum of 0.1, what is multiplied by 0.1?* The new batch's statistic.
 # - *With dropout of p = 0.2, what does a kept 1 become?* 1.25.
 # - *Does `model.eval()` return anything?* Yes, the model.
-#
+
+# %% [markdown] tags=["short"]
 # ## Ten lines to remember
 # 1. A mode is a flag that some layers read, and it doesn't switch gradients on or off.
 # 2. Validation needs `eval()` and `no_grad()`, and `train()` afterwards.
 # 3. In training, batch norm uses the batch's mean and biased variance; in evaluation, it uses the running statistics.
 # 4. running = (1 − momentum) · running + momentum · new, with the unbiased variance.
-# 5. Statistics are buffers, which `eval()` freezes, while `requires_grad_(False)` and `no_grad` don't.
+# 5. Statistics are buffers, which `eval()` freezes; `requires_grad_(False)` and `no_grad` don't.
 # 6. A bias before a batch norm in training mode learns nothing useful.
 # 7. Layer norm and group norm work within a sample and are the same in both modes.
 # 8. Dropout sets an element to 0 with probability p and otherwise divides it by 1 − p, in training only.
 # 9. Pass `training=self.training` to `F.dropout`, and `dropout_p=0.0` to attention in evaluation.
 # 10. Normalization makes training less sensitive to the initial scale of the weights.
-#
+
+# %% [markdown]
 # ## You try
 # In [the exercises](../exercises/12_norm_dropout_and_modes.ipynb) you predict two statistics and write batch norm, layer norm, RMS norm
 # and dropout. You also fold a batch norm into the layer before it, repair statistics that leak, and measure what dropout does to the
@@ -568,4 +570,4 @@ print(inspect.getsource(nn.modules.batchnorm._BatchNorm.forward))
 # `mytorch`'s layer makes the first two of these three decisions. `factor` is the momentum, or 1/k at the k-th batch if the momentum is
 # `None`. `uses_batch` is true in training, and also where there are no running statistics. `keeps` is false only in training, for a layer
 # whose `track_running_stats` was switched off after it was made; then its old statistics stay as they are. The larger difference is one
-# level below, because PyTorch has one kernel and one graph node for the whole formula, while `mytorch` records about twenty nodes.
+# level below: PyTorch has one kernel and one graph node for the whole formula, and `mytorch` records about twenty nodes.
