@@ -91,7 +91,7 @@ print(dict(outer.named()))
 
 # %% [markdown]
 # Each assignment of a weight or a box registers it under its name, and the full name is the path of attributes from the outermost
-# box down. The weight in the list isn't found, because the assigned value is the list, and `__setattr__` doesn't look inside.
+# box down. The weight in the list isn't found: the assigned value is the list, and `__setattr__` doesn't look inside.
 #
 # ## Break it
 # To find the faults of this version, the next cell uses one layer twice, as a GPT does with its embedding matrix, and removes a
@@ -139,36 +139,23 @@ scale.factor = None
 print(list(scale.parameters()), scale.factor)
 
 # %% [markdown]
-# Once a name belongs to a parameter, assigning a plain tensor to it raises an error, while `None` leaves the name registered without a
+# Once a name belongs to a parameter, assigning a plain tensor to it raises an error. `None` leaves the name registered without a
 # value. `Linear(bias=False)` has such an empty entry. You will write `__setattr__` in exercise 2.
-#
-# Searching the tables last has a surprising consequence. If a *property* raises an AttributeError, Python falls back to
-# `__getattr__`, and the message then blames the property instead of the misspelled name inside it:
-
-
-# %% tags=["proof-property-error"]
-class Misspelled(nn.Module):
-    @property
-    def width(self):
-        return self.wieght.shape[1]
-
-
-print(check.error(lambda: Misspelled().width))
 
 # %% [markdown]
 # **Interview · How does a module know its parameters?**
 #
 # - *Thirty seconds:* It registers them on assignment. `Module.__setattr__` sorts values by their type, so a `Parameter` goes into
-#   `_parameters`, a `Module` into `_modules` and a buffer into `_buffers`, while everything else stays an ordinary attribute.
+#   `_parameters`, a `Module` into `_modules` and a buffer into `_buffers`. Everything else stays an ordinary attribute.
 # - *Longer:* A parameter's name is the path of attributes that leads to it, and the methods `parameters()`, `state_dict()`, `to()`
 #   and `train()` all traverse these tables.
 # - *They ask next:* What about a tensor with `requires_grad=True` that isn't a `Parameter`? It gets a gradient, but `parameters()`
 #   doesn't list it, so no optimizer updates it.
-# - *The trap:* Layers in a plain list or dict aren't registered, so use `ModuleList` or `ModuleDict` for them.
+# - *The trap:* Keeping layers in a plain list or dict, which isn't registered, instead of a `ModuleList` or `ModuleDict`.
 # - *Proof:* `proof-lost-list`, `proof-registration`; for a property that hides its error, `proof-property-error`.
 #
 # ## Traversing a model: `named_modules` and `named_parameters`
-# Everything else is a traversal of the tree: `named_modules` yields each module with its path, while `named_parameters` and
+# Everything else is a traversal of the tree: `named_modules` yields each module with its path; `named_parameters` and
 # `state_dict` collect the entries of each module on the way. You will write them in exercises 3 and 4.
 
 # %% tags=["proof-names"]
@@ -195,17 +182,17 @@ pictures.graph(
 # - *Thirty seconds:* I assign the same parameter to both, as in `decoder.weight = encoder.weight`, or I use the same module twice. The
 #   gradient is then the sum over both uses, and `parameters()` yields the parameter once.
 # - *They ask next:* What can break the tie? Both `to("meta")` and `load_state_dict(assign=True)` create separate parameters, so tie
-#   the weights again afterwards, whereas `deepcopy` and `to` to a real device keep the tie.
+#   the weights again afterwards. `deepcopy` and `to` to a real device keep the tie.
 # - *The trap:* Sharing layers where you want copies, for example with `[nn.Linear(4, 4)] * 3`, which is one layer three times.
 # - *Proof:* `proof-names`, `proof-GPT-keys`, `proof-meta-device`.
 #
 # **Interview · How do you count a model's parameters, and what makes the count wrong?**
 #
 # - *Thirty seconds:* I sum `p.numel()` over `model.parameters()`, with a condition on `p.requires_grad` if only the trainable ones count.
-#   The state dict is the wrong source, because it lists shared parameters twice and contains buffers.
+#   The state dict is the wrong source: it lists shared parameters twice and contains buffers.
 # - *They ask next:* When does the count raise an error? A lazy layer before its first call has parameters without a shape, for which
 #   `numel()` raises a ValueError.
-# - *The trap:* Layers in a plain list are missing from the sum, just as they are missing from the optimizer.
+# - *The trap:* Overlooking layers in a plain list. They are missing from the sum, as they are from the optimizer.
 # - *Proof:* `proof-names`, `proof-buffers`, `proof-lazy`, `proof-lost-list`.
 #
 # ### Parameter groups
@@ -225,8 +212,8 @@ for names, group in zip((decayed, others), optimizer.param_groups, strict=True):
 # %% [markdown]
 # **Interview · How do you exclude biases and norm layers from weight decay?**
 #
-# - *Thirty seconds:* I split `named_parameters()` into two groups: parameters with at least two dimensions get weight decay, while
-#   the others get none. The optimizer takes a list of dicts, and each dict may override settings such as `weight_decay` or `lr`.
+# - *Thirty seconds:* I split `named_parameters()` into two groups: parameters with at least two dimensions get weight decay, the
+#   others none. The optimizer takes a list of dicts, and each dict may override settings such as `weight_decay` or `lr`.
 # - *Longer:* Decay keeps the weights of matrix multiplications small. Biases and norm scales are few, so pulling them towards 0
 #   restricts the layer without regularizing much. For embeddings, which are matrices, conventions differ.
 # - *They ask next:* How do you check the split? I compare the groups' total number of parameters with the model's. A shared parameter
@@ -235,10 +222,35 @@ for names, group in zip((decayed, others), optimizer.param_groups, strict=True):
 #   trained.
 # - *Proof:* `proof-groups`.
 #
+# ### Replacing layers: `set_submodule`
+# Quantization and LoRA replace the linear layers of an existing model. The next cell replaces them by layers without a bias, and then
+# counts how many of the model's parameters the optimizer holds.
+
+# %% tags=["proof-replace"]
+model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Sequential(nn.Linear(8, 2), nn.ReLU()))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for name, module in list(model.named_modules()):
+    if isinstance(module, nn.Linear):
+        model.set_submodule(name, nn.Linear(module.in_features, module.out_features, bias=False))
+print(*model.state_dict())
+held = {id(each) for each in optimizer.param_groups[0]["params"]}
+print("held by the optimizer:", sum(id(each) in held for each in model.parameters()), "of 2")
+
+# %% [markdown]
+# The paths stay the same, but the parameters are new, so this optimizer would train layers that are no longer part of the model.
+#
+# **Interview · How do you replace every linear layer of a model, for example by a LoRA layer?**
+#
+# - *Thirty seconds:* I loop over a list of `named_modules()`, build the new layer from each `Linear`, and put it at the same path with
+#   `set_submodule`, or with `setattr` on the parent module.
+# - *They ask next:* What has to be done afterwards? I build the optimizer again, since the old one holds the old parameters, and I tie
+#   shared weights again: each new layer has its own.
+# - *The trap:* Writing `for layer in model.modules(): layer = New(layer)`, which only assigns to a local variable.
+# - *Proof:* `proof-replace`; LoRA: [chapter 21](21_features_and_visualization.ipynb).
+#
 # ### Buffers: tensors that are saved but not trained
 # Some tensors belong to the model without being trained, such as running averages, masks and tables. They are registered as
-# **buffers**, either with `register_buffer` or by assigning an `nn.Buffer`. A module can also save something other than a tensor:
-# whatever its `get_extra_state` returns becomes an entry of the state dict.
+# **buffers**, either with `register_buffer` or by assigning an `nn.Buffer`.
 
 
 # %% tags=["proof-buffers"]
@@ -250,29 +262,18 @@ class Shift(nn.Module):
         self.mask = nn.Buffer(torch.ones(1), persistent=False)
         self.plain = torch.zeros(1)
 
-    def get_extra_state(self):
-        return {"batches": 3}
-
 
 shift = Shift().double()
 print("to train:", [name for name, _ in shift.named_parameters()], "  to save:", list(shift.state_dict()))
 print({name: getattr(shift, name).dtype for name in ("learned", "mean", "mask", "plain")})
 
 # %% [markdown]
-# When the state dict is loaded, the entry `_extra_state` is passed to `set_extra_state`, so you need both methods. `Shift` lacks
-# the second, and therefore refuses its own state dict:
-
-# %%
-print(check.error(Shift().load_state_dict, Shift().state_dict()))
-
-# %% [markdown]
 # **Interview · Parameter, buffer or plain attribute?**
 #
 # - *Thirty seconds:* A parameter is trained, saved and moved with the model. A buffer is moved and, if it is persistent, saved, but
 #   the optimizer doesn't see it. A plain tensor is only an attribute, so it stays on the CPU when the model goes to the GPU.
-# - *They ask next:* When is `persistent=False` right? It suits tensors that the constructor can compute again, such as a causal
-#   mask.
-# - *The trap:* `self.mean = torch.zeros(3)` works only until the model is moved or loaded, which is the bug in exercise 6.
+# - *They ask next:* When is `persistent=False` right? For tensors that the constructor can compute again, such as a causal mask.
+# - *The trap:* Writing `self.mean = torch.zeros(3)`. It works until the model is moved or loaded, which is the bug in exercise 6.
 # - *Proof:* `proof-buffers`.
 
 # %% [markdown] given="mytorch.nn.module:Module._apply"
@@ -292,18 +293,18 @@ print("same buffer:", shift.float().mean is mean, shift.mean.dtype, "  in the ea
 print("same tensor:", alone.double() is alone, alone.dtype, "  no change:", alone.float() is alone)
 
 # %% [markdown] tags=["short"]
-# `to` changes a module in place, while a tensor's `to` returns another tensor unless nothing has to change. The parameters remain
+# `to` changes a module in place; a tensor's `to` returns another tensor unless nothing has to change. The parameters remain
 # the same *objects* with new memory, so an optimizer that was built earlier still holds them (a move to the meta device is the
 # exception). Buffers, in contrast, are replaced by new tensors, and a state dict from before the move keeps the old memory. The
 # optimizer's momentum stayed in float32 as well, which is why you build the optimizer after the move.
 #
 # **Interview · `model.to(device)` without assigning the result: does it work?**
 #
-# - *Thirty seconds:* For a module it does, because `to` changes the module in place and returns it. For a tensor it doesn't, because the
-#   result is a new tensor that is lost.
-# - *They ask next:* Should the optimizer be built before or after `to`? Build it after the move, because the parameters keep their
-#   identity, but existing state such as momentum isn't moved with the model.
-# - *The trap:* Code that holds a buffer or an earlier state dict across the move still refers to the old memory.
+# - *Thirty seconds:* For a module, yes: `to` changes it in place and returns it. For a tensor, no: the result is a new tensor, which
+#   is lost.
+# - *They ask next:* Should the optimizer be built before or after `to`? After it. The parameters keep their identity, but
+#   existing state such as momentum isn't moved with the model.
+# - *The trap:* Holding a buffer or an earlier state dict across the move. Both still refer to the old memory.
 # - *Proof:* `proof-to-keeps-objects`; exercise 7 measures what else survives.
 #
 # ## State dicts
@@ -336,12 +337,12 @@ print(check.error(layer.load_state_dict, {"weight": torch.ones(1, 2)}, strict=Fa
 # - *Longer:* Loading copies values into the existing parameters. The dict also has an attribute `_metadata` with a version for
 #   each module, so that a newer class can recognize and convert what an older one saved.
 # - *They ask next:* How do you keep the best epoch? I deep-copy the state dict or save it to a file.
-# - *The trap:* `best = model.state_dict()` isn't a copy, so it follows the model through all later steps.
-# - *Proof:* `proof-state-dict-shares`, [buffers](proof-buffers).
+# - *The trap:* Writing `best = model.state_dict()`, which isn't a copy and follows the model through all later steps.
+# - *Proof:* `proof-state-dict-shares`, [buffers](proof-buffers), [extra state](proof-extra-state).
 #
 # **Interview · A checkpoint doesn't load because its keys don't match. What do you do?**
 #
-# - *Thirty seconds:* I compare the two sets of keys, because the usual cause is a common prefix: `module.` comes from
+# - *Thirty seconds:* I compare the two sets of keys. The usual cause is a common prefix: `module.` comes from
 #   `DistributedDataParallel`, and `_orig_mod.` from `torch.compile(model)`. I strip it from the keys, or better, save the inner model
 #   in the first place.
 # - *Longer:* `model.compile()` compiles in place and leaves the names as they are. Keys such as `parametrizations.weight.original0` come
@@ -350,8 +351,8 @@ print(check.error(layer.load_state_dict, {"weight": torch.ones(1, 2)}, strict=Fa
 #   `register_load_state_dict_pre_hook`, which receives the dict before the module's own entries are read. The hook renames the old
 #   keys, so that old checkpoints still load.
 # - *They ask next:* Does `strict=False` help? It ignores missing and unexpected keys, but a different shape still raises an error.
-# - *The trap:* With `strict=False`, a prefix on all keys means that nothing is loaded and nothing raises an error, so print the
-#   result, which lists the missing keys.
+# - *The trap:* Passing `strict=False` without reading the result. With a prefix on all keys nothing is loaded, and only the list of
+#   missing keys says so.
 # - *Proof:* `proof-state-dict-shares`.
 #
 # ### Loading without allocating twice: the meta device
@@ -379,10 +380,10 @@ print("memory of the checkpoint:", after.data_ptr() == saved["embed.weight"].dat
 #
 # - *Thirty seconds:* I build it on the meta device, where nothing is allocated, and load the checkpoint with `mmap=True` and
 #   `assign=True`, so that its tensors become the parameters. Then I tie shared weights again and build the optimizer.
-# - *They ask next:* What isn't in the checkpoint? Non-persistent buffers aren't, so they are still on the meta device and have to be
-#   computed again.
-# - *The trap:* Without `assign=True`, copying into a meta tensor does nothing, and PyTorch only warns about it while it still reports
-#   that all keys matched.
+# - *They ask next:* What isn't in the checkpoint? Non-persistent buffers. They are still on the meta device and have to be computed
+#   again.
+# - *The trap:* Forgetting `assign=True`. Copying into a meta tensor does nothing; PyTorch only warns, and reports that all keys
+#   matched.
 # - *Proof:* `proof-meta-device`.
 #
 # ### Milestone: GPT's keys
@@ -431,7 +432,7 @@ print(len(names), "names,", len(parameters), "parameters,", gpt.get_num_params(F
 print("back:", gpt.load_state_dict(carried(mine.state_dict(), torch)))
 
 # %% [markdown]
-# There is one more name than there are parameters, because `lm_head.weight` *is* `transformer.wte.weight`. You will run this
+# There is one more name than there are parameters: `lm_head.weight` *is* `transformer.wte.weight`. You will run this
 # model in chapter 14, when your library has all of its layers.
 #
 # ## A linear layer
@@ -467,9 +468,9 @@ pictures.slider(histogram, start={"inputs": 16}, inputs=[4, 16, 64, 256])
 # - *Thirty seconds:* The weight has the shape (10, 128) and the bias has 10 elements, so there are 1,290 parameters. All of them are
 #   initialized uniformly between plus and minus one over the square root of 128.
 # - *Longer:* The source calls `kaiming_uniform_(a=sqrt(5))`, and Kaiming's formula turns that into exactly $1/\sqrt{in}$.
-# - *They ask next:* Which inputs does it accept? It accepts any tensor with at least one dimension, as long as the last one has
+# - *They ask next:* Which inputs does it accept? Any tensor with at least one dimension, as long as the last one has
 #   length 128.
-# - *The trap:* Don't expect the weight as (in, out), which is how TensorFlow's `Dense` stores it, and GPT-2's original code as well.
+# - *The trap:* Expecting the weight as (in, out), which is how TensorFlow's `Dense` stores it, and GPT-2's original code as well.
 # - *Proof:* `proof-linear`.
 
 # %% [markdown]
@@ -487,19 +488,19 @@ print("forward of the first layer:", tuple(model[0].forward(mytorch.ones(1, 2)).
 
 # %% [markdown]
 # The last line called `forward`, so no hook ran. Calling the module instead runs the pre-hooks, then `forward`, then the forward
-# hooks. A pre-hook may return new arguments and a forward hook a new result, while None leaves things as they are. Hooks receive
+# hooks. A pre-hook may return new arguments and a forward hook a new result; None leaves things as they are. Hooks receive
 # positional arguments only, unless they are registered with `with_kwargs=True`, which PyTorch and minitorch have. [Chapter
 # 21](21_features_and_visualization.ipynb) uses hooks to look into networks.
 #
 # **Interview · Why `model(x)` and not `model.forward(x)`?**
 #
-# - *Thirty seconds:* Calling the module runs the hooks around `forward`, while calling `forward` directly skips them. Feature
+# - *Thirty seconds:* Calling the module runs the hooks around `forward`; calling `forward` directly skips them. Feature
 #   extraction, FSDP and lazy layers depend on those hooks.
 # - *Longer:* FSDP2's `fully_shard` registers a pre-hook that gathers the module's full parameters, and a forward hook that frees them again.
 #   To call a module with *other* parameters, use `torch.func.functional_call(model, parameters, args)`, which runs the hooks as well.
-# - *They ask next:* When does `forward` give a different result? It differs when a hook replaces the arguments or the result, and
-#   a lazy layer that was never called raises an error.
-# - *The trap:* A test without hooks shows no difference, so the bug appears only when somebody registers a hook.
+# - *They ask next:* When does `forward` give a different result? When a hook replaces the arguments or the result. A lazy layer that was
+#   never called raises an error.
+# - *The trap:* Testing without hooks, where there is no difference: the bug appears only when somebody registers one.
 # - *Proof:* `proof-call`, `proof-lazy`.
 #
 # ## Common myths
@@ -521,19 +522,21 @@ print("forward of the first layer:", tuple(model[0].forward(mytorch.ones(1, 2)).
 #   16](16_losses_and_optimizers.ipynb)).
 # - *What does `nn.Linear(2, 3, bias=False)` register instead of the bias?* The name `bias` with the value `None`, which isn't
 #   in the state dict.
-#
+
+# %% [markdown] tags=["short"]
 # ## Ten lines to remember
 # 1. Assignment registers parameters, modules and buffers, each in a table of its own.
 # 2. Plain lists and dicts hide layers, so use `ModuleList` and `ModuleDict`.
 # 3. A name is the path of attributes from the outermost module down.
 # 4. A shared parameter is in `parameters()` once, and in the state dict under each of its names.
-# 5. A parameter is trained, saved and moved, while a buffer is moved and, if persistent, saved.
-# 6. `module.to` changes the module in place, whereas `tensor.to` returns a tensor.
+# 5. A parameter is trained, saved and moved; a buffer is moved and, if persistent, saved.
+# 6. `module.to` changes the module in place; `tensor.to` returns a tensor.
 # 7. `state_dict()` shares the model's memory, so deep-copy what you want to keep.
 # 8. A large model is built on the meta device and loaded with `assign=True`.
 # 9. `Linear` has a weight of shape (out, in), which starts uniformly in $\pm 1/\sqrt{in}$.
 # 10. Call the module and not its `forward`, so that the hooks run.
-#
+
+# %% [markdown]
 # ## You try
 # In [the exercises](../exercises/09_modules_and_parameters.ipynb) you predict what is registered and write `__setattr__`, the names,
 # the state dict in both directions, linear layers and calls. You also repair a layer that forgets its state, and measure what survives a
@@ -560,32 +563,6 @@ print("\n", {name: parameter.unique().numel() for name, parameter in net.hidden.
 # `isinstance` picks the layers, and `no_grad` is needed because an in-place write to a leaf that requires a gradient would raise an
 # error. The last line counts the distinct values in each tensor, so it shows that each weight matrix now contains a single value.
 # Unlike `named_modules`, `apply` doesn't skip what it has visited, so a layer that two parents share is initialized twice.
-#
-# ### Replacing layers: `set_submodule`
-# Quantization and LoRA replace the linear layers of an existing model. The next cell replaces them by layers without a bias, and then
-# counts how many of the model's parameters the optimizer holds.
-
-# %% tags=["proof-replace"]
-model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Sequential(nn.Linear(8, 2), nn.ReLU()))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for name, module in list(model.named_modules()):
-    if isinstance(module, nn.Linear):
-        model.set_submodule(name, nn.Linear(module.in_features, module.out_features, bias=False))
-print(*model.state_dict())
-held = {id(each) for each in optimizer.param_groups[0]["params"]}
-print("held by the optimizer:", sum(id(each) in held for each in model.parameters()), "of 2")
-
-# %% [markdown]
-# The paths stay the same, but the parameters are new, so this optimizer would train layers that are no longer part of the model.
-#
-# **Interview · How do you replace every linear layer of a model, for example by a LoRA layer?**
-#
-# - *Thirty seconds:* I loop over a list of `named_modules()`, build the new layer from each `Linear`, and put it at the same path with
-#   `set_submodule`, or with `setattr` on the parent module.
-# - *They ask next:* What has to be done afterwards? I build the optimizer again, because the old one holds the old parameters, and I tie
-#   shared weights again, because each new layer has its own.
-# - *The trap:* `for layer in model.modules(): layer = New(layer)` replaces nothing, because it only assigns to a local variable.
-# - *Proof:* `proof-replace`; LoRA: [chapter 21](21_features_and_visualization.ipynb).
 #
 # ### Lazy layers
 # How many inputs does a linear layer need after a few convolutions? A lazy layer waits for the first batch and takes the number
@@ -631,6 +608,37 @@ pictures.storage(vector, {"weight": layer.weight.detach(), "bias": layer.bias.de
 # model. Methods that treat all weights as one vector include L-BFGS, evolution strategies and interpolation between two trained
 # models.
 #
+# ### A property that hides its error
+# `__getattr__` is called last, which has a surprising consequence. If a *property* raises an AttributeError, Python falls back to
+# `__getattr__`, and the message then blames the property instead of the misspelled name inside it:
+
+
+# %% tags=["proof-property-error"]
+class Misspelled(nn.Module):
+    @property
+    def width(self):
+        return self.wieght.shape[1]
+
+
+print(check.error(lambda: Misspelled().width))
+
+# %% [markdown]
+# ### Extra state
+# A module can also save something other than a tensor. Whatever its `get_extra_state` returns becomes the entry `_extra_state` of the
+# state dict, which is passed to `set_extra_state` when it is loaded. `Counting` lacks the second method, and therefore refuses its
+# own state dict:
+
+
+# %% tags=["proof-extra-state"]
+class Counting(Shift):
+    def get_extra_state(self):
+        return {"batches": 3}
+
+
+print(list(Counting().state_dict()))
+print(check.error(Counting().load_state_dict, Counting().state_dict()))
+
+# %% [markdown]
 # ### The real one
 # This is minitorch's `register_parameter`, with PyTorch's checks:
 
