@@ -489,7 +489,8 @@ print(inspect.getsource(views.refresh_view))
 # 8. A write into a view gives its base a new history, `CopySlices`.
 # 9. Overwritten values get no gradient, unless the new values were computed from them.
 # 10. `saved_tensors_hooks` decides what nodes store, and what it stores has no version check.
-#
+
+# %% [markdown] tags=["short"]
 # ## Rapid fire
 # - *Does `no_grad` make `add_` safe for `backward`?* No, the version counter still changes.
 # - *Is the result of `detach` a leaf?* Yes, it has no `grad_fn`.

@@ -456,7 +456,8 @@ print(inspect.getsource(torch.autograd.Function.apply))
 # 8. `gradcheck` compares with central differences, in float64 and away from kinks.
 # 9. A hook gets the complete gradient once a pass, and may replace it.
 # 10. Check the forward pass for NaN first; anomaly mode finds a NaN that is born in the backward pass.
-#
+
+# %% [markdown] tags=["short"]
 # ## Rapid fire
 # - *Must a gradient hook return something?* No, `None` keeps the gradient.
 # - *After `backward()`, does a leaf's `.grad` require grad?* No, but with `create_graph=True` it may.

@@ -504,7 +504,8 @@ print(f"std {w.std().item():.4f}; Kaiming's for ReLU {(2 / 100) ** 0.5:.4f}")
 # - *May the biases of a network start at zero?* Yes, the random weights already break the symmetry.
 # - *Does `calculate_gain` have an entry for GELU?* No, it raises a `ValueError`.
 # - *Do you clip gradients before or after `backward`?* After it, and before the optimizer's `step`.
-#
+
+# %% [markdown] tags=["short"]
 # ## Ten lines to remember
 # 1. Linear layers without a nonlinearity between them are one linear layer.
 # 2. A layer multiplies the mean square by fan-in times the variance of its weights.
@@ -516,7 +517,8 @@ print(f"std {w.std().item():.4f}; Kaiming's for ReLU {(2 / 100) ** 0.5:.4f}")
 # 8. Weights are drawn at random so that units differ; biases may start at 0.
 # 9. Clip by the norm of all gradients, between `backward` and `step`.
 # 10. In a softmax, subtract the largest logit before you exponentiate.
-#
+
+# %% [markdown]
 # ## You try
 # In [the exercises](../exercises/10_activations_and_initialization.ipynb) you predict where a gradient vanishes, and write softmax,
 # the fans and the gains, clipping and GELU. You do a backward pass by hand, fix a deep network that doesn't learn, and measure
