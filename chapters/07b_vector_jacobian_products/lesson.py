@@ -104,8 +104,8 @@ print("with retain_graph alone:", mytorch.autograd.grad(x**3, x, retain_graph=Tr
 #
 # - *Thirty seconds:* Reverse mode computes a vector–Jacobian product, and the argument is the vector, which weights the elements of the
 #   result. For a scalar the weight is 1, so PyTorch fills it in.
-# - *They ask next:* What if you want the whole Jacobian? That takes one pass for each output, as in `rows`, which `torch.func.jacrev` and
-#   `torch.autograd.functional.jacobian` do for you.
+# - *They ask next:* What if you want the whole Jacobian? One pass for each output, as in `rows`; `torch.func.jacrev` and
+#   `torch.autograd.functional.jacobian` do it for you.
 # - *The trap:* Passing `torch.ones_like(y)` to get "the derivative". What you get is the derivative of the sum.
 # - *Proof:* `proof-vector-jacobian`.
 #

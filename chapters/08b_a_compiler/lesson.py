@@ -85,7 +85,7 @@ pictures.publish(ax, alt="Time compiled divided by time eager for four lengths o
 # - *Longer:* An elementwise operation in float32 reads and writes 8 bytes for one operation, an arithmetic intensity of 1/8
 #   FLOP/byte. Fusing twenty of them raises it to 20/8, which is still far below the hundred or so at which a GPU's arithmetic
 #   becomes the limit ([chapter 22b](22b_memory.ipynb)). So fused chains stay limited by bandwidth.
-# - *They ask next:* Does `torch.compile` fuse attention? It doesn't derive FlashAttention from a plain softmax: you call
+# - *They ask next:* Does `torch.compile` fuse attention? Not by deriving FlashAttention from a plain softmax: you call
 #   `scaled_dot_product_attention`, or describe mask and bias to `flex_attention`, from which it generates one kernel.
 # - *They ask next:* Which operations are worth fusing with a matrix multiplication? The elementwise ones that follow it, called the
 #   *epilogue*: bias, activation, and conversion to 16 bits. The result is still in registers then.
@@ -508,7 +508,7 @@ for name, compiled, call in (("whole model", whole, whole), ("one block", part, 
 #   lengths are marked as dynamic or padded to a few sizes. For many identical jobs, `torch.compiler.save_cache_artifacts()` carries a
 #   warm cache to other machines.
 # - *They ask next:* What does regional compilation lose? Fusion across the borders of blocks.
-# - *The trap:* Blocks that differ in a Python attribute, such as a layer number that `forward` reads. Each value is a variant of its
+# - *The trap:* Compiling blocks that differ in a Python attribute, such as a layer number that `forward` reads. Each value is a variant of its
 #   own, and after eight of them the rest runs eagerly.
 # - *Proof:* `proof-regional`, `proof-limit`.
 

@@ -231,7 +231,7 @@ print(f"results differ by at most {(conv(x) - conv(last)).abs().amax().item():.3
 # %% [markdown]
 # **Interview · What is `channels_last`, and why is it faster?**
 #
-# - *Thirty seconds:* It stores images as NHWC, so that all channels of a pixel are adjacent in memory, and the shape still reads NCHW.
+# - *Thirty seconds:* A memory format: images are stored as NHWC, so all channels of a pixel are adjacent, but the shape still reads NCHW.
 #   A window then consists of a few long runs that can be loaded as they are, and cuDNN's tensor-core kernels expect this layout. With
 #   NCHW, the library often has to transpose the data before and after the convolution.
 # - *Longer:* I convert the model and its input with `.to(memory_format=torch.channels_last)`. Convolutions, pools and batch norms
@@ -337,7 +337,7 @@ print("256 to 256 channels, 3 × 3:", 256 * 256 * 9, "weights; through 64 and ba
 # %% [markdown]
 # **Interview · What is a 1 × 1 convolution good for?**
 #
-# - *Thirty seconds:* It mixes the channels of each pixel and can change their number; it is a linear layer whose weights all pixels share.
+# - *Thirty seconds:* Mixing the channels of each pixel and changing their number; it is a linear layer whose weights all pixels share.
 #   People use it to make a convolution cheaper, or to combine the channels after a depthwise one.
 # - *Longer:* ResNet's bottlenecks first reduce the channels with it, so the 3 × 3 in the middle is cheap, and then restore them. Two of them
 #   with a nonlinearity in between are a small network at each pixel.
@@ -363,7 +363,7 @@ for name, result in results.items():
 # %% [markdown]
 # **Interview · What is a causal convolution?**
 #
-# - *Thirty seconds:* It is a convolution over time in which output t depends only on inputs up to t. I pad d(k − 1) zeros on the left and none
+# - *Thirty seconds:* A convolution over time in which output t depends only on inputs up to t. I pad d(k − 1) zeros on the left and none
 #   on the right, so the length stays the same, and nothing leaks from the future.
 # - *Longer:* With dilations 1, 2, 4 and so on, the receptive field doubles with each layer, as in WaveNet. Mamba's block has a short
 #   depthwise one with four taps. Generating needs only the last d(k − 1) inputs as its state.
@@ -523,7 +523,7 @@ pictures.grids(("kernel 3, stride 2", maps[0]), "or", ("kernel 4, stride 2", map
 #
 # **Interview · What is a transposed convolution?**
 #
-# - *Thirty seconds:* It is the backward pass of a convolution, used as a layer: each input pixel adds its multiple of the kernel to the
+# - *Thirty seconds:* The backward pass of a convolution, used as a layer: each input pixel adds its multiple of the kernel to the
 #   output. A stride moves these copies apart, which is how it upsamples.
 # - *Longer:* It is the transpose and not the inverse, so the shape comes back and the values don't. When a convolution maps several sizes to
 #   one, `output_padding` says which of them you want.

@@ -303,7 +303,7 @@ print("RMS norm of 0.001 in 16, 32, 64 bits:", [round(nn.RMSNorm(4)(x).max().ite
 #
 # **Interview · What does RMSNorm leave out, and why do language models use it?**
 #
-# - *Thirty seconds:* It omits the mean and the bias: it divides each sample by the root mean square over its last dimensions and multiplies
+# - *Thirty seconds:* The mean and the bias: it divides each sample by the root mean square over its last dimensions and multiplies
 #   by a weight. That is cheaper than layer norm, and the quality is about the same.
 # - *Longer:* Like layer norm, it looks at one sample alone, so it needs no running statistics and the modes agree. Scaling the input by
 #   ten changes neither result, apart from the effect of `eps`. A constant shift changes only RMS norm's.
