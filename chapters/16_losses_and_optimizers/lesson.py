@@ -130,10 +130,9 @@ for weights, label, kind in (
 # **Interview · What is cross-entropy, and why is it computed from logits?**
 #
 # - *Thirty seconds:* Cross-entropy is the negative log-probability of the correct class. From logits it is one stable formula, log-sum-exp
-#   minus the correct logit, whereas a softmax followed by a logarithm gives an infinite loss or `nan` gradients as soon as a probability
-#   underflows.
+#   minus the correct logit. A softmax followed by a logarithm gives an infinite loss or `nan` gradients as soon as a probability underflows.
 # - *Longer:* The gradient with respect to the logits is softmax minus one-hot. Without class weights none of its entries exceeds ±1,
-#   however wrong the prediction is, and it doesn't vanish for a confident wrong answer either.
+#   however wrong the prediction is, nor does it vanish for a confident wrong answer.
 # - *They ask next:* How does the mean treat class weights? For class indices it divides by the sum of the targets' weights, but for targets
 #   given as probabilities by the number of rows, so the same targets can give two different losses.
 # - *They ask next:* What if the logits don't fit into memory? Then the last layer and the loss are computed together, in chunks of tokens
@@ -161,16 +160,53 @@ print(f"4 tokens, 4 positions: {losses[0]:.2f} without an error, and transposed 
 #
 # - *Thirty seconds:* With K classes and no preference each class gets a probability of 1/K, so the loss is ln K, which is 2.30 for ten
 #   classes and 10.82 for the 50,257 tokens of GPT-2. I check that before I train.
-# - *Longer:* A much higher loss means that the network starts out confident and wrong, because its weights or its unscaled inputs make the
-#   logits too large. A loss that stays at ln K means that the model learns nothing, either because no gradient arrives or because the input
-#   is lost on its way ([chapter 10](10_activations_and_initialization.ipynb)). A loss that soon falls below what is possible points to a
-#   leak ([chapter 14](14_attention.ipynb)).
-# - *They ask next:* What is *perplexity*? It is exp(loss), with the loss in nats per token, so an untrained model has a perplexity of K, as
+# - *Longer:* If it is much higher, the network starts out confident and wrong: its weights or its unscaled inputs make the logits too
+#   large. If it stays at ln K, no gradient arrives, or the input is lost on its way
+#   ([chapter 10](10_activations_and_initialization.ipynb)). If it soon falls below what is possible, look for a leak
+#   ([chapter 14](14_attention.ipynb)).
+# - *They ask next:* What is *perplexity*? exp(loss), with the loss in nats per token, so an untrained model has a perplexity of K, as
 #   if it chose among K equally likely tokens.
 # - *They ask next:* What if 95 % of the rows belong to one class? Then I set the last bias to the logarithms of the class frequencies, so
 #   that training doesn't have to learn them first.
-# - *The trap:* "A loss of 0.69 isn't bad." For two classes that is ln 2, which a coin toss reaches.
+# - *The trap:* Taking a loss of 0.69 for a good one. For two classes that is ln 2, which a coin toss reaches.
 # - *Proof:* `proof-class-dimension`, where all logits are 0, and `proof-rapid-fire`.
+#
+# ## Label smoothing and KL divergence
+# A target can also be a distribution, because `cross_entropy` accepts a row of probabilities for each example. **Label smoothing** uses
+# such rows: it takes ε from the correct class and spreads it over all K classes, so that the correct one keeps
+# $1 - \varepsilon + \varepsilon / K$. The **KL divergence** measures how far the model's distribution $q$ is from the target's $p$:
+#
+# $$KL(p \,\|\, q) = \sum_k p_k \, (\log p_k - \log q_k) = \text{cross-entropy} - \text{entropy of } p$$
+
+# %% tags=["proof-KL"]
+import warnings
+
+warnings.simplefilter("ignore")  # two calls below would warn; the answers say why
+right, logits = torch.tensor([0, 1]), torch.tensor([[2.0, 1.0, -1.0], [0.5, 0.0, 2.0]])
+target, logs = 0.9 * F.one_hot(right, 3) + 0.1 / 3, logits.log_softmax(1)
+kl, entropy = F.kl_div(logs, target, reduction="batchmean"), -(target * target.log()).sum(1).mean()
+print("targets smoothed by 0.1:", target)
+print(f"losses: {F.cross_entropy(logits, right, label_smoothing=0.1):.3f} and {F.cross_entropy(logits, target):.3f}")
+print(f"KL + entropy: {kl:.3f} + {entropy:.3f}; by default, KL is {F.kl_div(logs, target):.3f}")
+print(f"KL of probabilities, not logarithms: {F.kl_div(logs.exp(), target, reduction='batchmean'):.3f}")
+for lead in (2.0, 3.33, 10.0):
+    print(f"a lead of {lead}: {F.cross_entropy(lead * F.one_hot(right, 3), right, label_smoothing=0.1):.3f}")
+
+# %% [markdown]
+# With hard targets, the loss falls as long as the correct logit's lead over the others grows. Smoothed targets, in contrast, have an
+# optimal lead, here $\ln 28 = 3.33$, and even there the loss is not 0 but the entropy of the targets.
+#
+# **Interview · What does label smoothing do, and what is the KL divergence?**
+#
+# - *Thirty seconds:* Label smoothing takes ε from the correct class and spreads it over all classes, so the optimal lead of the correct
+#   logit is finite and the model becomes less confident. KL(p‖q) is the cross-entropy minus the entropy of p, so it is 0 if the two
+#   are equal.
+# - *Longer:* The entropy of the targets doesn't depend on the model, so cross-entropy and KL divergence have the same gradients. For one-hot
+#   targets the entropy is 0, so the losses are the same as well.
+# - *They ask next:* How do you call `kl_div`? The model's *log*-probabilities come first and the target's probabilities second, with
+#   `reduction="batchmean"`. The default, `"mean"`, also divides by the number of classes.
+# - *The trap:* Passing probabilities as the first argument. No error is raised, and the result can be negative.
+# - *Proof:* `proof-KL`.
 #
 # ## Class imbalance: `pos_weight` and focal loss
 # A binary classifier has a single logit, and its loss is `binary_cross_entropy_with_logits`. Suppose that only one label in twenty is
@@ -190,11 +226,11 @@ for name, losses in {"cross-entropy": -p.log(), "focal loss": -((1 - p) ** 2) * 
 # %% [markdown]
 # **Interview · Five percent of your labels are positive. What do you change?**
 #
-# - *Thirty seconds:* I change the metric first, because a model that always says no is 95 % accurate. Then I either weight the positive
+# - *Thirty seconds:* I change the metric first: a model that always says no is 95 % accurate. Then I either weight the positive
 #   labels with `pos_weight`, the ratio of negatives to positives, or I sample them more often. Both make a missed positive expensive.
 # - *Longer:* Focal loss scales each loss by $(1 - p)^\gamma$, so easy examples hardly count: at p = 0.9 and γ = 2 it is a hundred times
-#   smaller than cross-entropy. It was invented for object detection, where nearly all boxes are background.
-# - *They ask next:* Are the probabilities still calibrated? No, because with `pos_weight=19` the best constant prediction rises from 0.05
+#   smaller than cross-entropy. It was invented for object detection.
+# - *They ask next:* Are the probabilities still calibrated? No: with `pos_weight=19` the best constant prediction rises from 0.05
 #   to 0.50. If I need probabilities, I correct the logit by ln 19, or I leave the loss alone and move the decision threshold.
 # - *The trap:* Using a `WeightedRandomSampler` *and* `pos_weight`, which together correct twice.
 # - *Proof:* `proof-imbalance`.
@@ -265,12 +301,12 @@ for nesterov in (False, True):
 # **Interview · What does momentum do?**
 #
 # - *Thirty seconds:* The velocity $b = \mu b + g$ replaces the gradient in the step. In directions where the gradients agree the steps
-#   grow, up to $1/(1-\mu)$ times, whereas in directions where they alternate they cancel.
+#   grow, up to $1/(1-\mu)$ times; where they alternate, they cancel.
 # - *Longer:* Momentum helps in narrow valleys, where the steepest direction caps the learning rate. Nesterov momentum steps along $g + \mu b$
 #   with the new $b$, so it brakes one step earlier when the gradient turns around.
-# - *They ask next:* What do you do with `lr` when you switch from plain SGD to momentum 0.9? I lower it, because the steps become up to ten
-#   times longer.
-# - *The trap:* People call the 0.9 a step size, or read $b$ as a running mean. PyTorch's velocity has no factor $1 - \mu$ unless you set
+# - *They ask next:* What do you do with `lr` when you switch from plain SGD to momentum 0.9? Lower it: the steps become up to ten times
+#   longer.
+# - *The trap:* Calling the 0.9 a step size, or reading $b$ as a running mean. PyTorch's velocity has no factor $1 - \mu$ unless you set
 #   `dampening`.
 # - *Proof:* `proof-momentum`, `proof-step-size`.
 #
@@ -299,57 +335,29 @@ for calls in ("backward step zero_grad", "backward step", "backward zero_grad st
     print(f"{calls:23}", run(10, calls, lr=0.1))
 
 # %% [markdown]
-# The sum of all gradients acts like a velocity with momentum 1, so nothing slows it down and $w$ oscillates. This bug is hard to see,
-# because the first steps look fine.
+# The sum of all gradients acts like a velocity with momentum 1, so nothing slows it down and $w$ oscillates. This bug is hard to see:
+# the first steps look fine.
 #
 # **Interview · Where does `zero_grad` go, and what if you forget it?**
 #
-# - *Thirty seconds:* It goes anywhere between one `step` and the next `backward`. Without it the gradients of all earlier batches add up,
+# - *Thirty seconds:* Anywhere between one `step` and the next `backward`. Without it the gradients of all earlier batches add up,
 #   which acts like momentum 1.
 # - *Longer:* By default it sets `.grad` to `None`, so `step` skips parameters that get no gradient. With `set_to_none=False` the gradients
 #   become zeros, and then weight decay and momentum still move those parameters.
-# - *They ask next:* When do you skip it on purpose? I skip it while I accumulate gradients over several batches.
+# - *They ask next:* When do you skip it on purpose? While I accumulate gradients over several batches.
 # - *The trap:* Calling it between `backward` and `step`. Then `step` has no gradient to work with, and no error is raised.
 # - *Proof:* `proof-zero-grad`, `proof-rapid-fire`.
+
+# %% [markdown] tags=["short"]
+# ## Adam: momentum, divided by the size of the gradient
+# Some parameters get gradients of 1000 and others of 0.001, so no single `lr` suits both. **Adam** divides each step by the typical size
+# of the gradient. For each element it keeps two running means, of the gradient and of its square:
 #
-# ## Adagrad, RMSprop, Adam
-# Some parameters get gradients of 1000 and others of 0.001, so no single `lr` suits both. The remedy is to divide each step by the typical
-# size of its gradient. Three optimizers do that, each fixing a fault of the one before:
-#
-# 1. **Adagrad** divides by the root of the sum of all squares so far, $v \leftarrow v + g^2$. As the sum never shrinks, the steps die out.
-# 2. **RMSprop** replaces the sum by a running mean, $v \leftarrow 0.99\, v + 0.01\, g^2$, which forgets. But because $v$ starts at 0, the
-#    first steps are too long.
-# 3. **Adam** corrects for that start, and it steps along a running mean $m$ of the gradients: $lr \cdot m / \sqrt{v}$.
-#
-# Under a constant gradient, a step should be one `lr` long, however large the gradient is:
-
-
-# %% tags=["proof-lineage"]
-def uncorrected(gradients, beta1=0.9, beta2=0.999):
-    m = v = 0.0
-    for g in gradients:
-        m = beta1 * m + (1 - beta1) * g
-        v = beta2 * v + (1 - beta2) * g * g
-        yield m / math.sqrt(v)
-
-
-slope, counts = [1000.0] * 3000, np.array([1, 2, 3, 5, 8, 12, 20, 40, 80, 200, 500, 1000, 3000])
-lengths = {name: -np.diff(places(name, slope, lr=1.0)) for name in ("Adagrad", "RMSprop", "Adam")}
-lengths["uncorrected"] = np.array([*uncorrected(slope)])
-for name, values in lengths.items():
-    print(f"{name:11} steps 1, 10, 100, 3000: {values[[0, 9, 99, 2999]].round(2)}, longest {values.max():.2f}")
-rare = -np.diff(places("Adagrad", ([1.0] + [0.0] * 99) * 10, lr=1.0))
-print(f"Adagrad, step 901: {lengths['Adagrad'][900]:.2f}, and {rare[900]:.2f} for a feature seen once in 100 steps")
-curves = {name: values[counts - 1] for name, values in lengths.items()}
-pictures.curves(curves, counts, xlabel="step", ylabel="length (lr)", log="xy")
-
-# %% [markdown]
-# Adagrad's step $t$ is $1 / \sqrt t$ long, and RMSprop's first step is $1 / \sqrt{0.01} = 10$. Adam without correction starts with
-# $0.1 / \sqrt{0.001} = 3.2$, and it gets worse before it gets better, because $v$ forgets its initial zero a hundred times more slowly than
-# $m$. In a running mean over $t$ gradients, their weights add up to only $1 - \beta^t$, and the rest is
-# still on the initial zero. Dividing by $1 - \beta^t$ removes this **bias**.
-#
-# The last number is `eps`, which is added to $\sqrt{\hat v}$ and avoids a division by zero:
+# 1. $m \leftarrow \beta_1 m + (1 - \beta_1)\, g$ and $v \leftarrow \beta_2 v + (1 - \beta_2)\, g^2$, with $\beta_1 = 0.9$ and
+#    $\beta_2 = 0.999$ by default;
+# 2. $\hat m = m / (1 - \beta_1^t)$ and $\hat v = v / (1 - \beta_2^t)$, the **bias correction**: both means start at 0, and after $t$
+#    gradients their weights add up to only $1 - \beta^t$;
+# 3. $w \leftarrow w - lr \cdot \hat m / (\sqrt{\hat v} + \varepsilon)$, where `eps` avoids a division by zero.
 
 # %% tags=["proof-Adam"]
 gradients = [1000.0, 1.0, 1e-3, 1e-8, 0.0]
@@ -362,7 +370,7 @@ noise, burst = (np.diff(places("Adam", each, lr=1.0))[-1] for each in ([1.0, -1.
 print(f"step 1000 after 1, -1, 1, ...: {abs(noise):.2f} lr; after 999 gradients of 1e-6 and a 1: {abs(burst):.2f} lr")
 print("in float16:", torch.tensor(gradients).half())
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # Gradients of 1000 and of 0.001 give the same first step, while a gradient as small as `eps` gives half of it. Where the sign keeps
 # changing, $m$ is small although $v$ isn't, and so is the step. After many tiny gradients, a large one makes a step longer than `lr`,
 # because $m$ follows faster than $v$.
@@ -370,16 +378,16 @@ print("in float16:", torch.tensor(gradients).half())
 # **Interview · Explain Adam, from Adagrad on. What does bias correction do?**
 #
 # - *Thirty seconds:* A step is a running mean of the gradient, divided by the root of a running mean of its square, so it is about `lr`
-#   long in each coordinate, whatever the scale of the gradient. Both means start at 0, which would bias the early steps, and dividing by
+#   long in each coordinate, whatever the scale of the gradient. Both means start at 0, which would bias the early steps; dividing by
 #   $1 - \beta^t$ corrects for that.
 # - *Longer:* Adagrad divides by the root of the sum of squares, so its steps die out, although more slowly for rare features. RMSprop's
 #   running mean forgets, but it starts at 0, so its first step is 10 `lr` long. Adam adds $m$ and the correction, without which early steps
 #   under a constant gradient would be 3 to 7 times too long with the default betas.
-# - *They ask next:* What is `eps` for? It avoids 0 / 0, and it shortens the steps of gradients that are as small as `eps`. In float16 the
+# - *They ask next:* What is `eps` for? To avoid 0 / 0. It also shortens the steps of gradients that are as small as `eps`. In float16 the
 #   default of 1e-8 rounds to 0.
 # - *They ask next:* What do you do if Adam's state doesn't fit into memory? 8-bit Adam stores both means in 8 bits, with a scale for each
-#   block of elements, while Adafactor keeps only the row and column means of $v$ for each matrix.
-# - *The trap:* "Adam needs no learning rate." It does need one, because `lr` sets the length of its steps.
+#   block of elements. Adafactor keeps only the row and column means of $v$ for each matrix.
+# - *The trap:* Believing that Adam needs no learning rate, although `lr` sets the length of its steps.
 # - *Proof:* `proof-lineage`, `proof-Adam`.
 #
 # ## Weight decay: Adam or AdamW?
@@ -387,16 +395,11 @@ print("in float16:", torch.tensor(gradients).half())
 # however, the added term is divided by $\sqrt{\hat v}$ as well. To see what that does, give a weight gradients $\pm s$ that cancel, so that
 # only decay moves it:
 
-
 # %% tags=["proof-AdamW"]
-def left_after(kind, scale):
-    return places(kind, [scale, -scale] * 100, 1.0, lr=0.01, weight_decay=0.1)[-1]
-
-
-scales = [0.01, 0.1, 1.0, 10.0]
-shares = {kind: [left_after(kind, scale) for scale in scales] for kind in ("SGD", "Adam", "AdamW")}
-for kind, values in shares.items():
-    print(f"{kind:6}", [f"{each:.2f}" for each in values])
+scales, shares = [0.01, 0.1, 1.0, 10.0], {}
+for kind in ("SGD", "Adam", "AdamW"):
+    shares[kind] = [places(kind, [s, -s] * 100, 1.0, lr=0.01, weight_decay=0.1)[-1] for s in scales]
+    print(f"{kind:6}", [f"{each:.2f}" for each in shares[kind]])
 pictures.curves(shares, scales, xlabel="size of the gradients", ylabel="what is left of w", log="x")
 
 # %% [markdown]
@@ -407,9 +410,10 @@ pictures.curves(shares, scales, xlabel="size of the gradients", ylabel="what is 
 # **Interview · Adam with `weight_decay`, or AdamW?**
 #
 # - *Thirty seconds:* I use AdamW. `Adam` puts $\lambda w$ into the gradient, where it is rescaled like the rest, so weights with large
-#   gradients hardly decay, while AdamW decouples the decay. For SGD without momentum there is no difference.
-# - *They ask next:* Which parameters don't you decay? I usually exclude biases and the weights of norms, by putting them into a second
-#   group with `weight_decay=0`.
+#   gradients hardly decay. AdamW decouples the decay. For SGD without momentum there is no difference.
+# - *Longer:* AdamW multiplies every weight by $1 - lr \cdot \lambda$ in each step, so the decay follows the schedule of `lr`.
+# - *They ask next:* Which parameters don't you decay? Usually biases and the weights of norms, which go into a second group with
+#   `weight_decay=0`.
 # - *The trap:* Swapping one for the other and keeping the same $\lambda$, which means something else in each of them.
 # - *Proof:* `proof-AdamW`.
 
@@ -434,12 +438,12 @@ for kind in ("SGD", "Muon"):
 # %% [markdown]
 # **Interview · What does Muon do differently from Adam?**
 #
-# - *Thirty seconds:* Adam rescales each element by itself, while Muon orthogonalizes the update of a whole matrix. All directions of the
-#   matrix then move about equally far, even those that the gradient hardly shows. Muon keeps one momentum buffer per weight, so its state
-#   is half of Adam's.
+# - *Thirty seconds:* Adam rescales each element by itself; Muon orthogonalizes the update of a whole matrix. All directions of the
+#   matrix then move about equally far, even those that the gradient hardly shows. With one momentum buffer per weight, its state is half
+#   of Adam's.
 # - *Longer:* The orthogonalization takes five Newton–Schulz iterations, which are matrix multiplications and run in bfloat16.
-# - *They ask next:* Which parameters does it update? It updates only the two-dimensional weights of hidden layers, while embeddings, the
-#   output layer, biases and norms usually stay with AdamW.
+# - *They ask next:* Which parameters does it update? Only the two-dimensional weights of hidden layers. Embeddings, the output layer,
+#   biases and norms usually stay with AdamW.
 # - *The trap:* Reusing Adam's learning rate. The length of the steps means something else, so tune the rate again, or pass
 #   `adjust_lr_fn="match_rms_adamw"`.
 # - *Proof:* `proof-Muon`.
@@ -485,15 +489,14 @@ pictures.curves(shown, xlabel="epoch", ylabel="loss (nats)", log="y", alt=about)
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. What is the loss of an untrained classifier of 10 classes, and its perplexity? The loss is about $\ln 10 = 2.30$, and the
-#    perplexity is about 10.
-# 2. Every target is ignored. What is the mean loss? `nan`, because it is 0 / 0.
+# 1. What is the loss of an untrained classifier of 10 classes, and its perplexity? About $\ln 10 = 2.30$, and about 10.
+# 2. Every target is ignored. What is the mean loss? `nan`, from 0 / 0.
 # 3. A parameter's `.grad` is `None`. Does weight decay move it? No, `step` skips it. If `.grad` is zero, decay does move it.
 # 4. What are the default weight decays of Adam and AdamW? 0 and 0.01.
-# 5. Do you use `BCELoss` after a sigmoid, or `BCEWithLogitsLoss`? I use the second, because where the sigmoid has underflowed to 0,
-#    `BCELoss` has no gradient, so the worst mistakes can't be learned.
+# 5. Do you use `BCELoss` after a sigmoid, or `BCEWithLogitsLoss`? The second. Where the sigmoid has underflowed to 0, `BCELoss` has
+#    no gradient, so the worst mistakes can't be learned.
 
-# %% tags=["proof-rapid-fire"]
+# %% hidden=true tags=["proof-rapid-fire"]
 loss = F.cross_entropy(torch.zeros(1, 10), torch.tensor([3])).item()
 print(f"1. {loss:.2f}, perplexity {math.exp(loss):.1f}")
 print("2.", F.cross_entropy(torch.zeros(1, 10), torch.tensor([-100])).item())
@@ -520,7 +523,8 @@ for loss in (F.binary_cross_entropy(far.sigmoid(), target), F.binary_cross_entro
 # 8. Bias correction matters in the first steps, and `eps` matters for tiny gradients.
 # 9. AdamW decays all weights alike, while Adam's L2 doesn't.
 # 10. Call `zero_grad`, `backward` and `step` in this order, and save the optimizer with the model.
-#
+
+# %% [markdown]
 # ## You try
 # In [the exercises](../exercises/16_losses_and_optimizers.ipynb) you predict which weight moves furthest; write `nll_loss`, a binary loss,
 # SGD, Adam, and what an optimizer saves; build CLIP's loss; repair a training run whose result depends on how a batch is split; and measure
@@ -557,42 +561,39 @@ for options in ({"lr": 0.01}, {"lr": 0.01, "momentum": 0.9}, {"lr": 0.9}):
 # `lr` scales each step, while `momentum` says how much of the last velocity is kept. The first step is the same with and without momentum,
 # because there is no earlier velocity yet.
 #
-# ### Label smoothing and KL divergence
-# A target can also be a distribution, because `cross_entropy` accepts a row of probabilities for each example. **Label smoothing** uses
-# such rows: it takes ε from the correct class and spreads it over all K classes, so that the correct one keeps
-# $1 - \varepsilon + \varepsilon / K$. The **KL divergence** measures how far the model's distribution $q$ is from the target's $p$:
+# ### Where Adam comes from: Adagrad and RMSprop
+# Adam has two ancestors, and each of the three fixes a fault of the one before:
 #
-# $$KL(p \,\|\, q) = \sum_k p_k \, (\log p_k - \log q_k) = \text{cross-entropy} - \text{entropy of } p$$
+# 1. **Adagrad** divides by the root of the sum of all squares so far, $v \leftarrow v + g^2$. As the sum never shrinks, the steps die out.
+# 2. **RMSprop** replaces the sum by a running mean, $v \leftarrow 0.99\, v + 0.01\, g^2$, which forgets. But $v$ starts at 0, so the
+#    first steps are too long.
+# 3. **Adam** corrects for that start, and it steps along a running mean of the gradients.
+#
+# Under a constant gradient, a step should be one `lr` long, however large the gradient is:
 
-# %% tags=["proof-KL"]
-import warnings
 
-warnings.simplefilter("ignore")  # two calls below would warn; the answers say why
-right, logits = torch.tensor([0, 1]), torch.tensor([[2.0, 1.0, -1.0], [0.5, 0.0, 2.0]])
-target, logs = 0.9 * F.one_hot(right, 3) + 0.1 / 3, logits.log_softmax(1)
-kl, entropy = F.kl_div(logs, target, reduction="batchmean"), -(target * target.log()).sum(1).mean()
-print("targets smoothed by 0.1:", target)
-print(f"losses: {F.cross_entropy(logits, right, label_smoothing=0.1):.3f} and {F.cross_entropy(logits, target):.3f}")
-print(f"KL + entropy: {kl:.3f} + {entropy:.3f}; by default, KL is {F.kl_div(logs, target):.3f}")
-print(f"KL of probabilities, not logarithms: {F.kl_div(logs.exp(), target, reduction='batchmean'):.3f}")
-for lead in (2.0, 3.33, 10.0):
-    print(f"a lead of {lead}: {F.cross_entropy(lead * F.one_hot(right, 3), right, label_smoothing=0.1):.3f}")
+# %% tags=["proof-lineage"]
+def uncorrected(gradients, beta1=0.9, beta2=0.999):
+    m = v = 0.0
+    for g in gradients:
+        m = beta1 * m + (1 - beta1) * g
+        v = beta2 * v + (1 - beta2) * g * g
+        yield m / math.sqrt(v)
+
+
+slope, counts = [1000.0] * 3000, np.array([1, 2, 3, 5, 8, 12, 20, 40, 80, 200, 500, 1000, 3000])
+lengths = {name: -np.diff(places(name, slope, lr=1.0)) for name in ("Adagrad", "RMSprop", "Adam")}
+lengths["uncorrected"] = np.array([*uncorrected(slope)])
+for name, values in lengths.items():
+    print(f"{name:11} steps 1, 10, 100, 3000: {values[[0, 9, 99, 2999]].round(2)}, longest {values.max():.2f}")
+rare = -np.diff(places("Adagrad", ([1.0] + [0.0] * 99) * 10, lr=1.0))
+print(f"Adagrad, step 901: {lengths['Adagrad'][900]:.2f}, and {rare[900]:.2f} for a feature seen once in 100 steps")
+curves = {name: values[counts - 1] for name, values in lengths.items()}
+pictures.curves(curves, counts, xlabel="step", ylabel="length (lr)", log="xy")
 
 # %% [markdown]
-# With hard targets, the loss falls as long as the correct logit's lead over the others grows. Smoothed targets, in contrast, have an
-# optimal lead, here $\ln 28 = 3.33$, and even there the loss is not 0 but the entropy of the targets.
-#
-# **Interview · What does label smoothing do, and what is the KL divergence?**
-#
-# - *Thirty seconds:* Label smoothing takes ε from the correct class and spreads it over all classes, so the optimal lead of the correct
-#   logit is finite and the model becomes less confident. KL(p‖q) is the cross-entropy minus the entropy of p, which is 0 if the two
-#   distributions are equal and positive otherwise.
-# - *Longer:* The entropy of the targets doesn't depend on the model, so cross-entropy and KL divergence have the same gradients. For one-hot
-#   targets the entropy is 0, so the losses are the same as well.
-# - *They ask next:* How do you call `kl_div`? The model's *log*-probabilities come first and the target's probabilities second, with
-#   `reduction="batchmean"`. The default, `"mean"`, also divides by the number of classes.
-# - *The trap:* Passing probabilities as the first argument. No error is raised, and the result can be negative.
-# - *Proof:* `proof-KL`.
+# Adagrad's step $t$ is $1 / \sqrt t$ long, and RMSprop's first step is $1 / \sqrt{0.01} = 10$. Adam without correction starts with
+# $0.1 / \sqrt{0.001} = 3.2$. It gets worse before it gets better: $v$ forgets its initial zero a hundred times more slowly than $m$.
 #
 # ### Regression losses: MSE, L1 and Huber
 # For a real-valued target, the loss depends on the error. **MSE** squares it and **L1** takes its absolute value, while **Huber** is
@@ -616,27 +617,25 @@ pictures.curves(curves, errors, xlabel="prediction minus target", ylabel="loss")
 #
 # **Interview · MSE, L1 or Huber?**
 #
-# - *Thirty seconds:* MSE is minimized by the mean, so outliers move it. L1 is minimized by the median, so it doesn't matter how far out
-#   they are. Huber behaves like MSE for small errors and like L1 for large ones.
-# - *Longer:* The gradient of MSE grows with the error, while that of L1 is ±1 until the error is 0, so its steps don't shrink near the
+# - *Thirty seconds:* MSE is minimized by the mean, so outliers move it. L1 is minimized by the median: how far out they are doesn't
+#   matter. Huber is MSE for small errors and L1 for large ones.
+# - *Longer:* The gradient of MSE grows with the error. That of L1 is ±1 until the error is 0, so its steps don't shrink near the
 #   target.
-# - *They ask next:* How is `SmoothL1Loss` related? With `beta` = δ it is Huber divided by δ, so at the default of both, which is 1, they
-#   are equal.
-# - *The trap:* Predictions of shape (N, 1) and targets of shape (N) broadcast to N × N, so even a perfect prediction has a large loss, and
-#   all you get is a warning.
+# - *They ask next:* How is `SmoothL1Loss` related? With `beta` = δ it is Huber divided by δ.
+# - *The trap:* Comparing predictions of shape (N, 1) with targets of shape (N). They broadcast to N × N, so even a perfect prediction has a
+#   large loss, and all you get is a warning.
 # - *Proof:* `proof-regression`.
 #
 # ### `foreach` and `fused`
 # **Interview · What do `foreach=True` and `fused=True` change in an optimizer?**
 #
-# - *Thirty seconds:* They change how the step is computed, while the formula stays the same. A plain loop launches several small
+# - *Thirty seconds:* They change how the step is computed; the formula stays the same. A plain loop launches several small
 #   kernels for each parameter, and on a GPU launching them takes longer than the arithmetic. `foreach` processes lists of tensors
 #   instead, and `fused` does the whole update in very few kernels.
-# - *Longer:* On CUDA, PyTorch chooses `foreach` if you set neither, while `fused` is opt-in. An optimizer step has a low arithmetic
-#   intensity, so once launches are cheap, memory traffic is what remains.
-# - *They ask next:* What does `foreach` cost? It needs memory for intermediate results of the size of the parameters, which `fused`
-#   doesn't.
-# - *The trap:* Expecting equal bits, although the order of operations differs, and with it the last digits may.
+# - *Longer:* On CUDA, PyTorch chooses `foreach` if you set neither; `fused` is opt-in.
+# - *They ask next:* What does `foreach` cost? Memory for intermediate results of the size of the parameters, which `fused` doesn't
+#   need.
+# - *The trap:* Expecting equal bits, although another order of operations may change the last digits.
 # - *Proof:* `proof-implementations`.
 
 # %% tags=["proof-implementations"]
@@ -675,8 +674,7 @@ print("loaded: lr", again.param_groups[0]["lr"], " step", again.state_dict()["st
 #   running means and a step count for Adam. Without that state a resumed run takes different steps.
 # - *Longer:* Adam's state is twice the size of the weights. Loading it also restores the saved `lr`, which overrides the one that you
 #   passed to the constructor.
-# - *They ask next:* How does a state find its parameter? It does so by the parameter's index, so the parameters must come in the same
-#   order.
-# - *The trap:* `saved = optimizer.state_dict()` is not a snapshot, because later steps change its tensors, so deep-copy it or write it to a
+# - *They ask next:* How does a state find its parameter? By the parameter's index, so the parameters must come in the same order.
+# - *The trap:* Taking `saved = optimizer.state_dict()` for a snapshot. Later steps change its tensors, so deep-copy it or write it to a
 #   file.
 # - *Proof:* `proof-state`.
