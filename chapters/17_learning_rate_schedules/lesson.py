@@ -9,13 +9,14 @@ from course import lesson
 mytorch = lesson.mytorch(17)  # your library as of this chapter, using your code wherever you've solved the exercises
 
 # %% [markdown] tags=["short"]
-# ## What does a cosine schedule do after its end?
+# ## Can a falling rate beat every constant one?
 # Take one weight $w$ with the loss $w^2 / 2$ and gradients $w + \text{noise}$. A step multiplies $w$ by $1 - lr$ and subtracts $lr$
-# times the noise, so the mean of $w^2$ follows exactly. Someone trains 50 steps with a cosine schedule, likes the result, and
-# trains 50 more. Does the loss go on falling?
+# times the noise, so the mean of $w^2$ follows exactly. You have 50 steps. Which ends lower, the best of all constant rates, or a rate
+# that falls from 0.3 to 0 along a cosine?
 
-# %% tags=["proof-cosine-returns"]
+# %% tags=["proof-noise"]
 import minitorch as torch
+import numpy as np
 from course import check, pictures
 
 
@@ -41,17 +42,6 @@ def expected_losses(rates, start=3.0, variance=1.0):
 
 rates = rates_of(lambda s, o: s.CosineAnnealingLR(o, T_max=50), 100, lr=0.3)
 losses = expected_losses(rates)
-print("rates in steps 0, 25, 50, 75, 99:", [f"{rates[t]:.2f}" for t in (0, 25, 50, 75, 99)])
-print(f"loss after 50 steps {losses[49]:.3f}, after 66 {losses[65]:.3f}, after 100 {losses[99]:.3f}")
-marks = {"rate 0.15": 26, "rate 0": 51, "rate 0.15 again": 76}
-pictures.curves({"loss": losses}, xlabel="step", ylabel="loss", log="y", marks=marks)
-
-# %% [markdown]
-# It falls for another 16 steps, while the rate is still low, and then climbs together with the rate, which returns to where it began, because
-# a cosine is periodic and `CosineAnnealingLR` doesn't stop at `T_max`.
-# Compare the first 50 steps with constant rates:
-
-# %% tags=["proof-noise"]
 print("after 50 steps at a constant rate:", {lr: f"{expected_losses([lr] * 50)[-1]:.3f}" for lr in (0.03, 0.1, 0.3)})
 best = min(expected_losses([lr / 1000] * 50)[-1] for lr in range(1, 1000))
 print(f"with the best of all constant rates: {best:.3f}, with the cosine from 0.3: {losses[49]:.3f}")
@@ -59,11 +49,25 @@ print("floors after 5,000 steps:", {lr: f"{expected_losses([lr] * 5000)[-1]:.4f}
 lines = {f"constant {lr}": expected_losses([lr] * 50) for lr in (0.03, 0.1, 0.3)}
 pictures.curves(lines | {"cosine from 0.3": losses[:50]}, xlabel="step", ylabel="loss", log="y")
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # With a constant rate the noise keeps the weight moving, and the loss stays at a *noise floor* that is nearly proportional to the rate. A
-# high rate gets to its floor fast, while a low rate has a low floor. A schedule begins high and ends low, so it beats every constant
+# high rate gets to its floor fast; a low rate has a low floor. A schedule begins high and ends low, so it beats every constant
 # rate here.
 #
+# ### What does a cosine schedule do after its end?
+# Someone likes the result and trains 50 steps more. Does the loss go on falling?
+
+# %% tags=["proof-cosine-returns"]
+print("rates in steps 0, 25, 50, 75, 99:", [f"{rates[t]:.2f}" for t in (0, 25, 50, 75, 99)])
+print(f"loss after 50 steps {losses[49]:.3f}, after 66 {losses[65]:.3f}, after 100 {losses[99]:.3f}")
+marks = {"rate 0.15": 26, "rate 0": 51, "rate 0.15 again": 76}
+pictures.curves({"loss": losses}, xlabel="step", ylabel="loss", log="y", marks=marks)
+
+# %% [markdown]
+# It falls for another 16 steps, while the rate is still low, and then climbs together with the rate, which returns to where it began: a
+# cosine is periodic, and `CosineAnnealingLR` doesn't stop at `T_max`.
+
+# %% [markdown] tags=["short"]
 # ## A schedule is a function of time
 # In the smallest model, the rate is the initial rate times a function of $t$, the number of steps so far. This function warms up linearly,
 # falls along a cosine, and *stays* at the bottom:
@@ -95,133 +99,16 @@ pictures.slider(draw, start=start, warmup=[1, 20, 50], lowest=[0.0, 0.05, 0.3], 
 # %% [markdown]
 # **Interview · Write warm-up and cosine on the whiteboard.**
 #
-# - *Thirty seconds:* Below `warmup` the factor is `(t + 1) / warmup`, because with `t / warmup` the first step would do nothing. Then comes
+# - *Thirty seconds:* Below `warmup` the factor is `(t + 1) / warmup`; with `t / warmup` the first step would do nothing. Then comes
 #   `(1 + cos(pi * progress)) / 2`, scaled so that it ends at `lowest`. I pass the function to `LambdaLR`.
+# - *Longer:* With one function, the warm-up's length is subtracted in one place. With `SequentialLR` you have to give it to `LinearLR`, to the
+#   milestone, and in `T_max`, which counts only the steps after the warm-up.
 # - *They ask next:* Why `min(1.0, …)`? Without it the cosine climbs again after `total`.
 # - *The trap:* Returning a rate. `LambdaLR` expects a factor and multiplies it by each group's initial rate; a list of functions gives each
 #   parameter group its own.
 # - *Proof:* `proof-function`.
-#
-# ### Break it: chainable and closed-form schedulers
-# At step 3 you lower the rate to 0.1 by hand, `group["lr"] = 0.1`. What do three schedulers do about it?
-
-# %% tags=["proof-closed-or-recursive"]
-makers = {
-    "LambdaLR": lambda s, o: s.LambdaLR(o, lambda t: 1 - t / 10),
-    "StepLR": lambda s, o: s.StepLR(o, 5, gamma=0.5),
-    "CosineAnnealingLR": lambda s, o: s.CosineAnnealingLR(o, T_max=10),
-}
-for name, make in makers.items():
-    print(f"{name:18}", *(f"{rate:.2f}" for rate in rates_of(make, 7, lowered_at=3)))
-
-# %% [markdown]
-# `LambdaLR` forgets your change because it computes the rate from $t$ and the initial rate, in a **closed form**. The other two keep it
-# because they go on from the rate that they find in the group; PyTorch calls such schedulers **chainable**. `StepLR` multiplies that rate
-# by `gamma` in the epochs `step_size`, `2 * step_size` and so on, and the cosine multiplies its distance from `eta_min`, which is 0 here.
-# As long as nobody interferes, both forms give the same rates up to rounding.
-#
-# | after a change by hand | schedulers |
-# |---|---|
-# | forget it (closed form) | `LambdaLR`, `OneCycleLR`, `CyclicLR`, `CosineAnnealingWarmRestarts` |
-# | go on from it (chainable) | `StepLR`, `MultiStepLR`, `ExponentialLR`, `MultiplicativeLR`, `ConstantLR`, `LinearLR`, `PolynomialLR`, `CosineAnnealingLR` |
-#
-# `ReduceLROnPlateau` goes on from it, too, and a `SequentialLR` does what the scheduler that is running does, until the next one
-# takes over and [starts again from the initial rate](proof-phases).
-#
-# Chainable schedulers can share an optimizer. `ChainedScheduler` steps one after the other, and the factors of the first pair below
-# multiply. A closed-form scheduler that steps last overwrites what the other one did:
-
-# %% tags=["proof-multiply"]
-for pair in (("StepLR", "CosineAnnealingLR"), ("CosineAnnealingLR", "LambdaLR")):
-    rates = rates_of(lambda s, o, pair=pair: s.ChainedScheduler([makers[name](s, o) for name in pair]), 8)
-    print(*pair, [round(rate, 2) for rate in rates])
-
-# %% [markdown] given="mytorch.optim.lr_scheduler:watch"
-# ### In `mytorch`
-# A scheduler stores the initial rate of each group in the group, as `"initial_lr"`, and counts its own steps in `last_epoch`. Its `step`
-# takes the new rates from `get_lr` and writes them into the groups. You write the heart of the base class, `get_lr` of `StepLR`, and the
-# cosine, which has to get past the bottom, where its factor would divide by 0. The function that detects whether the optimizer has made a
-# step is provided:
-
-# %% [markdown]
-# ### Milestone: chapter 12's line becomes a scheduler
-# [Chapter 12](12_norm_dropout_and_modes.ipynb) set the rate by hand, `0.02 * (1 - epoch / 8)`. Now a scheduler of `mytorch` does that, and a
-# small network on handwritten digits has the same losses as in minitorch:
-
-# %% tags=["proof-milestone"]
-import numpy as np
-from sklearn.datasets import load_digits
-
-digits = load_digits()
-order = np.random.default_rng(0).permutation(len(digits.target))
-images, numbers = (digits.data / 16).astype("float32")[order], digits.target[order]
-
-
-def train(make, lr, kind="SGD", steps=280, library=mytorch, seed=0, **options):
-    """The losses of all steps, and the loss on all 1,400 digits at the end; `make` makes a scheduler."""
-    library.manual_seed(seed)
-    nn, x, y = library.nn, library.tensor(images[:1400]), library.tensor(numbers[:1400])
-    model, losses = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10)), []
-    optimizer = getattr(library.optim, kind)(model.parameters(), lr=lr, **options)
-    scheduler = make(library.optim.lr_scheduler, optimizer)
-    for _ in range(steps):
-        batch = library.randint(0, 1400, (50,))
-        optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(model(x[batch]), y[batch])
-        loss.backward()
-        optimizer.step()
-        scheduler.step()
-        losses.append(loss.item())
-    return losses, nn.functional.cross_entropy(model(x), y).item()
-
-
-def line(schedulers, optimizer):
-    return schedulers.LambdaLR(optimizer, lambda t: 1 - t // 28 / 8)  # an epoch is 28 steps
-
-
-by_hand = [0.02 * (1 - t // 28 / 8) for t in range(224)]
-print("rates that differ:", np.sum(np.array(by_hand) != rates_of(line, 224, mytorch, lr=0.02)))
-(mine, _), (theirs, _) = (train(line, 0.02, "SGD", 224, each, momentum=0.9) for each in (mytorch, torch))
-print(f"losses {mine[0]:.1f} to {mine[-1]:.1f}; minitorch's differ by {max(np.abs(np.subtract(mine, theirs))):.3f}")
 
 # %% [markdown] tags=["short"]
-# ## `optimizer.step` before `scheduler.step`
-# Swap the two calls in the loop, and print the rate that each update uses:
-
-# %% tags=["proof-order"]
-import warnings
-
-
-def used(order):
-    optimizer, rates = torch.optim.SGD([torch.zeros(1)], lr=1.0), []
-    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
-    for each in order * 4:
-        if each == "optimizer":
-            rates.append(optimizer.param_groups[0]["lr"])
-            optimizer.step()
-        else:
-            scheduler.step()
-    return rates
-
-
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    for order in (["optimizer", "scheduler"], ["scheduler", "optimizer"]):
-        print(f"{order[0]:9} first: {used(order)}, warnings so far: {len(caught)}")
-print(str(caught[0].message)[:91])
-
-# %% [markdown] tags=["short"]
-# **Interview · Where does `scheduler.step()` go, and what if it comes first?**
-#
-# - *Thirty seconds:* It goes after `optimizer.step()`, once for each unit of time that the schedule counts. If it comes first, the initial
-#   rate is never used, and PyTorch warns once.
-# - *Longer:* The scheduler's constructor has already set the first rate, so the *n*-th `step` sets the rate of update *n + 1*. The same
-#   warning appears with mixed precision when the `GradScaler` skips the first optimizer step, and there it is harmless.
-# - *They ask next:* Once an epoch or once a batch? The scheduler only counts its own steps, so `step_size=30` means 30 epochs or 30 batches,
-#   depending on where you call it. One cycle and warm-up usually count batches.
-# - *The trap:* Moving the call into the inner loop with the old numbers.
-# - *Proof:* `proof-order`; what counts: `proof-accumulation`.
-#
 # ## Why warm up?
 # Adam divides a mean of gradients by the root of a mean of squares ([chapter 16](16_losses_and_optimizers.ipynb)). How long are its
 # steps if the gradient is pure noise, which shouldn't move anything? And how long are they if the gradient is always 1? The third
@@ -262,10 +149,49 @@ pictures.curves({"no warm-up": columns["noise"], "warm-up": warm}, xlabel="step"
 #   cosine ends below 0.2 with a warm-up, and between 0.4 and 1.5 without one.
 # - *They ask next:* How long? A few hundred to a few thousand updates are common for Transformers. A rule of thumb for the estimate of the mean
 #   square is $2 / (1 - \beta_2)$: 2,000 updates for 0.999, but only 40 for 0.95, so measure.
-# - *The trap:* "Adam adapts, so it needs no schedule." It adapts the scale of each weight, but `lr` still sets the length, and
+# - *The trap:* Leaving out the schedule because Adam adapts. It adapts the scale of each weight, but `lr` still sets the length, and
 #   [each schedule ended lower](proof-sweep) at its best peak.
 # - *Proof:* `proof-warm-up`; with and without: `proof-sweep`.
+
+# %% [markdown] tags=["short"]
+# ## `optimizer.step` before `scheduler.step`
+# Swap the two calls in the loop, and print the rate that each update uses:
+
+# %% tags=["proof-order"]
+import warnings
+
+
+def used(order):
+    optimizer, rates = torch.optim.SGD([torch.zeros(1)], lr=1.0), []
+    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    for each in order * 4:
+        if each == "optimizer":
+            rates.append(optimizer.param_groups[0]["lr"])
+            optimizer.step()
+        else:
+            scheduler.step()
+    return rates
+
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    for order in (["optimizer", "scheduler"], ["scheduler", "optimizer"]):
+        print(f"{order[0]:9} first: {used(order)}, warnings so far: {len(caught)}")
+print(str(caught[0].message)[:91])
+
+# %% [markdown] tags=["short"]
+# **Interview · Where does `scheduler.step()` go, and what if it comes first?**
 #
+# - *Thirty seconds:* After `optimizer.step()`, once for each unit of time that the schedule counts. If it comes first, the initial
+#   rate is never used, and PyTorch warns once.
+# - *Longer:* The scheduler's constructor has already set the first rate, so the *n*-th `step` sets the rate of update *n + 1*. The same
+#   warning appears with mixed precision when the `GradScaler` skips the first optimizer step, and there it is harmless.
+# - *They ask next:* Once an epoch or once a batch? The scheduler only counts its own steps, so `step_size=30` means 30 epochs or 30 batches,
+#   depending on where you call it. One cycle and warm-up usually count batches.
+# - *The trap:* Moving the call into the inner loop with the old numbers.
+# - *Proof:* `proof-order`; what counts: `proof-accumulation`.
+
+# %% [markdown]
 # ## Phases, cycles and plateaus
 # `SequentialLR` runs one scheduler after another and switches at its milestones. Here `LinearLR` raises the factor from 0.05 to 1 in
 # `total_iters` steps, and a cosine follows. `OneCycleLR` has both phases built in. **Warmup-stable-decay** (WSD) keeps the peak and decays
@@ -305,7 +231,7 @@ for loss in (1.0, 0.8, 0.799, 0.798, 0.7, 0.71, 0.6):
     print(f"loss {loss:5}  epochs without improvement {plateau.num_bad_epochs}  rate {plateau.get_last_lr()[0]}")
 
 # %% [markdown]
-# The loss 0.799 counts as no improvement because it is less than 1 % below the best. The loss 0.798 is the second in a row without
+# The loss 0.799 counts as no improvement: it is less than 1 % below the best. The loss 0.798 is the second in a row without
 # improvement, so the rate is halved and the count starts again at 0.
 #
 # ## Comparing schedules: a sweep over peak rates and seeds
@@ -313,6 +239,31 @@ for loss in (1.0, 0.8, 0.799, 0.798, 0.7, 0.71, 0.6):
 # seeds:
 
 # %% tags=["proof-sweep"]
+from sklearn.datasets import load_digits
+
+digits = load_digits()
+order = np.random.default_rng(0).permutation(len(digits.target))
+images, numbers = (digits.data / 16).astype("float32")[order], digits.target[order]
+
+
+def train(make, lr, kind="SGD", steps=280, library=mytorch, seed=0, **options):
+    """The losses of all steps, and the loss on all 1,400 digits at the end; `make` makes a scheduler."""
+    library.manual_seed(seed)
+    nn, x, y = library.nn, library.tensor(images[:1400]), library.tensor(numbers[:1400])
+    model, losses = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10)), []
+    optimizer = getattr(library.optim, kind)(model.parameters(), lr=lr, **options)
+    scheduler = make(library.optim.lr_scheduler, optimizer)
+    for _ in range(steps):
+        batch = library.randint(0, 1400, (50,))
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(x[batch]), y[batch])
+        loss.backward()
+        optimizer.step()
+        scheduler.step()
+        losses.append(loss.item())
+    return losses, nn.functional.cross_entropy(model(x), y).item()
+
+
 kinds = {
     "constant": lambda s, o: s.LambdaLR(o, lambda t: 1.0),
     "cosine": lambda s, o: s.CosineAnnealingLR(o, 280),
@@ -348,7 +299,7 @@ pictures.curves(kinds, peaks, xlabel="peak rate", ylabel="final loss, mean of 3 
 # - *Longer:* `StepLR` has `step_size` and `gamma` to tune. One cycle warms up for 30 % of the time and raises an error past its end. A
 #   cosine's length must match the number of steps, or the run ends at a high rate; a WSD run can branch into a decay at any time.
 # - *They ask next:* What happens if training goes on after a cosine? In PyTorch the rate climbs, so people warm up again instead.
-# - *They ask next:* Does weight decay follow the schedule? In AdamW it does, because the decay is multiplied by the current rate.
+# - *They ask next:* Does weight decay follow the schedule? In AdamW, yes: the decay is multiplied by the current rate.
 # - *The trap:* Comparing schedules at one rate that was tuned for one of them.
 # - *Proof:* `proof-sweep`, `proof-phases`; the climb: `proof-cosine-returns`.
 #
@@ -393,6 +344,48 @@ print("counted in updates, they have", rates[:3])
 # - *The trap:* Passing `len(loader) * epochs` as the total number of steps.
 # - *Proof:* `proof-accumulation`.
 #
+# ## Break it: chainable and closed-form schedulers
+# At step 3 you lower the rate to 0.1 by hand, `group["lr"] = 0.1`. What do three schedulers do about it?
+
+# %% tags=["proof-closed-or-recursive"]
+makers = {
+    "LambdaLR": lambda s, o: s.LambdaLR(o, lambda t: 1 - t / 10),
+    "StepLR": lambda s, o: s.StepLR(o, 5, gamma=0.5),
+    "CosineAnnealingLR": lambda s, o: s.CosineAnnealingLR(o, T_max=10),
+}
+for name, make in makers.items():
+    print(f"{name:18}", *(f"{rate:.2f}" for rate in rates_of(make, 7, lowered_at=3)))
+
+# %% [markdown]
+# `LambdaLR` forgets your change: it computes the rate from $t$ and the initial rate, in a **closed form**. The other two keep it
+# and go on from the rate that they find in the group; PyTorch calls such schedulers **chainable**. `StepLR` multiplies that rate
+# by `gamma` in the epochs `step_size`, `2 * step_size` and so on, and the cosine multiplies its distance from `eta_min`, which is 0 here.
+# As long as nobody interferes, both forms give the same rates up to rounding.
+#
+# | after a change by hand | schedulers |
+# |---|---|
+# | forget it (closed form) | `LambdaLR`, `OneCycleLR`, `CyclicLR`, `CosineAnnealingWarmRestarts` |
+# | go on from it (chainable) | `StepLR`, `MultiStepLR`, `ExponentialLR`, `MultiplicativeLR`, `ConstantLR`, `LinearLR`, `PolynomialLR`, `CosineAnnealingLR` |
+#
+# `ReduceLROnPlateau` goes on from it, too, and a `SequentialLR` does what the scheduler that is running does, until the next one
+# takes over and [starts again from the initial rate](proof-phases).
+#
+# Chainable schedulers can share an optimizer. `ChainedScheduler` steps one after the other, and the factors of the first pair below
+# multiply. A closed-form scheduler that steps last overwrites what the other one did:
+
+# %% tags=["proof-multiply"]
+for pair in (("StepLR", "CosineAnnealingLR"), ("CosineAnnealingLR", "LambdaLR")):
+    rates = rates_of(lambda s, o, pair=pair: s.ChainedScheduler([makers[name](s, o) for name in pair]), 8)
+    print(*pair, [round(rate, 2) for rate in rates])
+
+# %% [markdown] given="mytorch.optim.lr_scheduler:watch"
+# ### In `mytorch`
+# A scheduler stores the initial rate of each group in the group, as `"initial_lr"`, and counts its own steps in `last_epoch`. Its `step`
+# takes the new rates from `get_lr` and writes them into the groups. You write the heart of the base class, `get_lr` of `StepLR`, and the
+# cosine, which has to get past the bottom, where its factor would divide by 0. The function that detects whether the optimizer has made a
+# step is provided:
+
+# %% [markdown]
 # ## Resuming
 # A run is saved after four epochs, and another process continues it, once with the scheduler's state and once without:
 
@@ -420,13 +413,13 @@ for name, make in makers.items():
 
 # %% [markdown]
 # The optimizer's state restores the last rate, so the first rate is correct in all three cases even without the scheduler. Then the
-# closed-form scheduler starts again, while the chainable ones go on from the correct rate with the wrong epoch.
+# closed-form scheduler starts again; the chainable ones go on from the correct rate with the wrong epoch.
 #
 # **Interview · What must a resumed run restore?**
 #
-# - *Thirty seconds:* It restores the model, the optimizer, the scheduler, the random generators, and the position in the data. The
+# - *Thirty seconds:* The model, the optimizer, the scheduler, the random generators, and the position in the data. The
 #   optimizer's state has the rate of each group, but not the epoch.
-# - *Longer:* Make the scheduler first and load the optimizer's state afterwards, because the constructors of `LambdaLR`, `LinearLR`
+# - *Longer:* Make the scheduler first and load the optimizer's state afterwards: the constructors of `LambdaLR`, `LinearLR`
 #   and `OneCycleLR` write their first rate into the groups. On PyTorch 2.13 a loaded 0.55 became 0.055 when a `LinearLR` that
 #   starts at a tenth was made after it.
 # - *They ask next:* What does the `state_dict` of a `LambdaLR` lack? The function, unless it is an object, whose attributes are
@@ -460,7 +453,7 @@ pictures.curves(paths, range(1, 401), xlabel="step", ylabel="weight")
 #
 # **Interview · What do you gain from an EMA of the weights, and why is it evaluated separately?**
 #
-# - *Thirty seconds:* It averages away much of the noise without lowering the rate. The optimizer goes on with the raw weights, while the
+# - *Thirty seconds:* It averages away much of the noise without lowering the rate. The optimizer goes on with the raw weights. The
 #   average is another model, so you evaluate and save it separately.
 # - *Longer:* A decay of 0.999 looks back about 1,000 steps, so at first the average lags.
 # - *They ask next:* What about batch norm? Its running statistics belong to the raw weights. `AveragedModel` copies buffers by default, and
@@ -468,6 +461,21 @@ pictures.curves(paths, range(1, 401), xlabel="step", ylabel="weight")
 # - *The trap:* Validating the raw weights and shipping the average.
 # - *Proof:* `proof-EMA`.
 #
+# ## Milestone: chapter 12's line becomes a scheduler
+# [Chapter 12](12_norm_dropout_and_modes.ipynb) set the rate by hand, `0.02 * (1 - epoch / 8)`. Now a scheduler of `mytorch` does that, and a
+# small network on handwritten digits has the same losses as in minitorch:
+
+# %% tags=["proof-milestone"]
+def line(schedulers, optimizer):
+    return schedulers.LambdaLR(optimizer, lambda t: 1 - t // 28 / 8)  # an epoch is 28 steps
+
+
+by_hand = [0.02 * (1 - t // 28 / 8) for t in range(224)]
+print("rates that differ:", np.sum(np.array(by_hand) != rates_of(line, 224, mytorch, lr=0.02)))
+(mine, _), (theirs, _) = (train(line, 0.02, "SGD", 224, each, momentum=0.9) for each in (mytorch, torch))
+print(f"losses {mine[0]:.1f} to {mine[-1]:.1f}; minitorch's differ by {max(np.abs(np.subtract(mine, theirs))):.3f}")
+
+# %% [markdown]
 # ## The real one
 # This is minitorch's function that corresponds to `watch`:
 
@@ -489,14 +497,15 @@ print(inspect.getsource(base._watch))
 #   update](proof-accumulation).
 #
 # ## Rapid fire
-# 1. What does `MultiStepLR` with milestones 2 and 2 do in epoch 2? It multiplies the rate by `gamma` squared.
-# 2. A parameter group is added after the scheduler was made. What does the next `step` of a `LambdaLR` do? It raises an error, because it has no function for
-#    the new group. A `StepLR` or a cosine simply goes on.
+# 1. What does `MultiStepLR` with milestones 2 and 2 do in epoch 2? Multiply the rate by `gamma` squared.
+# 2. A parameter group is added after the scheduler was made. What does the next `step` of a `LambdaLR` do? It raises
+#    an error: there is no function for the new group. A `StepLR` or a cosine simply goes on.
 # 3. Where does a scheduler keep the initial rate? In each group, as `"initial_lr"`.
-# 4. `StepLR(optimizer, 30)` is stepped after each of 100 batches. How much of the rate is left after the epoch? A thousandth is left.
+# 4. `StepLR(optimizer, 30)` is stepped after each of 100 batches. How much of the rate is left after the epoch? A
+#    thousandth: 100 steps are three drops by 10.
 # 5. What does `OneCycleLR` lower while it increases the learning rate? The momentum, or Adam's first beta.
 
-# %% tags=["proof-rapid-fire"]
+# %% hidden=true tags=["proof-rapid-fire"]
 print("1.", [round(each, 2) for each in rates_of(lambda s, o: s.MultiStepLR(o, [2, 2]), 4)])
 optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
 scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda t: 1.0)
@@ -520,7 +529,8 @@ print("5.", adam.param_groups[0]["betas"])
 # 8. Tune the peak rate of each schedule separately, on several seeds.
 # 9. Save the scheduler, because the optimizer's state has the rate but not the epoch.
 # 10. An EMA is another model, so evaluate and save it separately.
-#
+
+# %% [markdown]
 # ## You try
 # [The exercises](../exercises/17_learning_rate_schedules.ipynb): predict the rates of a wrong loop; write the base class and `StepLR`, the
 # cosine and `SequentialLR`, and `ReduceLROnPlateau`; average weights; fix a resumed run; and measure the largest stable rate of a loss you
