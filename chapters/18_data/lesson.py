@@ -10,27 +10,32 @@ from course import lesson
 mytorch = lesson.mytorch(18)  # your library as of this chapter, using your code wherever you've solved the exercises
 
 # %% [markdown] tags=["short"]
-# ## Does a pass over a `DataLoader` change your random numbers?
-# Here is a loader that doesn't shuffle. Do you get the same numbers from `rand(2)` after a pass over it as you would without one?
+# ## Four workers and one slow sample: which batch comes first?
+# A loader with four worker processes makes eight batches. Batch 0 takes 50 ms to load, because one of its samples is slow, and each of the
+# others takes 10. In what order do they reach your loop, and what do the other workers do meanwhile?
 
-# %% tags=["proof-base-seed"]
+# %% tags=["proof-slow-first"]
 import minitorch as torch
+from course import check, pictures
 
 
-def numbers_after(passes, **options):
-    torch.manual_seed(0)
-    for _ in range(passes):
-        list(torch.utils.data.DataLoader(range(3), **options))
-    return [round(each, 2) for each in torch.rand(2).tolist()]
+def ready_times(milliseconds, workers):
+    """When each batch is loaded, if worker `n % workers` fetches batch `n`."""
+    free, ready = [0] * workers, []
+    for number, each in enumerate(milliseconds):
+        free[number % workers] += each  # a worker fetches its batches one after the other
+        ready.append(free[number % workers])
+    return ready
 
 
-print("no pass:", numbers_after(0), " one pass:", numbers_after(1))
-print("one pass, generator of its own:", numbers_after(1, generator=torch.Generator()))
+ready = ready_times([50] + [10] * 7, 4)
+print("loaded after (ms):", ready)
+print("received after:   ", [max(ready[: n + 1]) for n in range(8)])
 
 # %% [markdown] tags=["short"]
-# You don't. Each `iter(loader)` draws a base seed for its workers from the default generator, even if there are no workers. So a
-# validation pass that you add to a script changes the rest of the training run, dropout included. A loader that has a `generator` of
-# its own draws the seed from that one instead. A loader with persistent workers keeps the base seed of its first pass.
+# Batch 0 comes first, and all the others wait for it: a loader keeps the order. Batches 1 to 3 are loaded after 10 ms and batches 5 to 7
+# after 20. Then their workers idle, since by default only two batches for each worker are requested ahead. Batch 4 is the last of all:
+# PyTorch deals the batches out in turn, so it stands in the slow worker's queue.
 #
 # ## The smallest loader
 # A map-style dataset offers two operations, `len(dataset)` and `dataset[i]`. A loader takes an order of the indices, splits it into
@@ -52,28 +57,20 @@ print("the dataset:", numbers.tolist())
 # Only the indices were shuffled; the data stayed where it was. The last batch is shorter because 7 isn't a multiple of 3; `drop_last=True`
 # would drop it.
 #
-# ### Break it: ragged samples and slow samples
-# Samples of different lengths can't be stacked, and a slow sample causes a second problem once **workers** share the loading. A worker
-# is a helper process that fetches whole batches. PyTorch deals the batches out in turn, so that with two workers batch `n` goes to worker
-# `n % 2`. In what order are four batches ready if the first one takes 50 ms and the others 10?
+# ### Break it: ragged samples
+# Samples of different lengths can't be stacked, and **workers**, the helper processes that fetch whole batches, finish out of order, as you
+# have seen:
 
 # %% tags=["proof-break"]
-from course import check, pictures
-
 print(check.error(next, batches([torch.ones(3), torch.ones(1)], 2, torch.arange(2))))
-free, ready = [0, 0], {}
-for number, milliseconds in enumerate([50, 10, 10, 10]):
-    free[number % 2] += milliseconds  # the worker fetches its batches one after the other
-    ready[number] = free[number % 2]
-print("ready in this order:", sorted(ready, key=ready.get))
+print("ready in this order:", sorted(range(8), key=lambda number: ready[number]))
 
 # %% [markdown]
-# Batch 2 is late as well, because it waits behind batch 0 in the queue of worker 0. A loader therefore needs three parts: a **sampler**
-# that chooses the order, a **collate function** that makes a batch out of samples, and, if there are workers, a buffer that puts the
-# batches back in order. Read the picture from the top. The batch sampler's lists of indices are dealt out to one *index queue* per
-# worker, and all workers put their batches into one result queue.
+# A loader therefore needs three parts: a **sampler** that chooses the order, a **collate function** that makes a batch out of samples, and,
+# if there are workers, a buffer that puts the batches back in order. Read the picture from the top. The batch sampler's lists of indices
+# are dealt out to one *index queue* per worker, and all workers put their batches into one result queue.
 
-# %%
+# %% hidden=true
 flow = {"your loop": ["reorder buffer"], "reorder buffer": ["result queue"], "result queue": ["worker 0", "worker 1"]}
 flow |= {f"worker {n}": [f"index queue {n}"] for n in range(2)}
 flow |= {f"index queue {n}": ["batch sampler"] for n in range(2)} | {"batch sampler": ["sampler"]}
@@ -206,11 +203,11 @@ bars(drawn, "tokens (light: padding)", "Padded rows are mostly padding; packed r
 #
 # **Interview · When do you write a `collate_fn`?**
 #
-# - *Thirty seconds:* You need one when samples don't stack: sequences of different lengths, images with different numbers of boxes, or
+# - *Thirty seconds:* When samples don't stack: sequences of different lengths, images with different numbers of boxes, or
 #   objects that aren't numbers. It receives the list of samples and returns the batch that your loop expects.
 # - *Longer:* Pad to the longest sample of the *batch*, and return the lengths or a mask too. Batches of similar lengths waste less, and
 #   packing wastes the least.
-# - *They ask next:* Where does it run? It runs in the worker, so it should return CPU tensors. Spawned workers get it by pickle, so it
+# - *They ask next:* Where does it run? In the worker, so it should return CPU tensors. Spawned workers get it by pickle, so it
 #   can't be a lambda.
 # - *The trap:* Padding each sample in `__getitem__` to the longest sample of the dataset.
 # - *Proof:* `proof-break`, `proof-padding`; the lambda: `proof-workers`.
@@ -232,8 +229,8 @@ def run(script):
 run("files/turns.py")
 
 # %% [markdown] tags=["short"]
-# The first runs show **head-of-line blocking**: sample 2 sits behind sample 0 in the queue of worker 0, and your loop waits for sample 0,
-# so worker 1 finishes what it was given and idles. With `in_order=False` the loop takes the batches as they arrive, and a worker that
+# The first runs show **head-of-line blocking**: sample 2 sits behind sample 0 in the queue of worker 0, and worker 1 finishes what it was
+# given and idles. With `in_order=False` the loop takes the batches as they arrive, and a worker that
 # has returned one gets the next. The price is an order that depends on timing. The last two lines show that `num_workers *
 # prefetch_factor` batches are requested at once, and one more whenever your loop receives one.
 #
@@ -246,7 +243,28 @@ run("files/turns.py")
 #   workers.
 # - *The trap:* Calling `next(iter(loader))` in a loop, where each call begins a new pass.
 # - *Proof:* `proof-turns`; the seed: `proof-base-seed`.
-#
+
+# %% [markdown]
+# ### Does a pass over a `DataLoader` change your random numbers?
+# This loader doesn't shuffle. Does `rand(2)` give the same numbers after a pass over it?
+
+# %% tags=["proof-base-seed"]
+def numbers_after(passes, **options):
+    torch.manual_seed(0)
+    for _ in range(passes):
+        list(torch.utils.data.DataLoader(range(3), **options))
+    return [round(each, 2) for each in torch.rand(2).tolist()]
+
+
+print("no pass:", numbers_after(0), " one pass:", numbers_after(1))
+print("one pass, generator of its own:", numbers_after(1, generator=torch.Generator()))
+
+# %% [markdown]
+# No. Each `iter(loader)` draws a base seed for its workers from the default generator, even if there are no workers. So a
+# validation pass that you add to a script changes the rest of the training run, dropout included. Give the loader its own `generator`
+# and it draws the seed from that. (With persistent workers, the seed of the first pass stays.)
+
+# %% [markdown] tags=["short"]
 # ### fork, spawn and forkserver
 # `fork` copies the running process. `spawn` starts a new Python that imports your program, and everything sent to it is pickled.
 # `forkserver` forks from a clean server process, and pickles as well. Windows and macOS spawn; Linux used to fork, and uses
@@ -258,7 +276,7 @@ run("files/workers.py")
 # %% [markdown]
 # A worker has its own copy of the dataset, so what it adds to `self.seen` never reaches your program. A forked worker sees
 # everything that the program changed before. A spawned one imports your module again, so it doesn't see a global that was changed
-# since. It does receive the dataset as it is when the pass begins, because the dataset is pickled and sent.
+# since. It does receive the dataset as it is when the pass begins: the dataset is pickled and sent.
 #
 # **Seeds.** A common myth says that NumPy's random numbers repeat in the workers. They did, years ago. Today PyTorch seeds `random`,
 # `np.random` and `torch` from the base seed and the worker's number when the worker starts, which is once per pass unless the workers
@@ -278,14 +296,14 @@ run("files/workers.py")
 #
 # **Interview · Map-style or iterable dataset: what is the difference, and what do workers change?**
 #
-# - *Thirty seconds:* A map-style dataset has `__getitem__` and `__len__`, so the main process can shuffle and deals the indices out to the
+# - *Thirty seconds:* A map-style dataset has `__getitem__` and `__len__`, so the main process can shuffle and deal the indices out to the
 #   workers. An iterable dataset is a stream. Each worker gets a copy and yields all of it, unless you divide it with `get_worker_info()`.
 # - *Longer:* Use a stream for logs, sockets, or archives that are read in sequence. Shuffling a stream takes a buffer: you fill it,
 #   yield a random element, and put the next sample in its place. Large datasets are stored as *shards* (WebDataset, MDS), files that are
 #   shuffled as a whole and read in sequence.
-# - *They ask next:* Where do you open the file? In the worker, at first use or in `worker_init_fn`, because an open file can't be sent to
-#   a spawned process, and forked processes would share its position.
-# - *The trap:* Counting or caching in `self`, although each worker has a copy of its own.
+# - *They ask next:* Where do you open the file? In the worker, at first use or in `worker_init_fn`. An open file can't be sent to a
+#   spawned process, and forked processes would share its position.
+# - *The trap:* Counting or caching in `self`, although each worker has its own copy.
 # - *Proof:* `proof-workers`.
 #
 # ## Prefetching: how many workers keep the GPU busy?
@@ -480,8 +498,7 @@ for name, rest in rests.items():
 # - *Proof:* `proof-resume`; the rest of a checkpoint: [chapter 20](20_saving_and_loading.ipynb).
 #
 # ## Milestone: a training loop on your loader
-# A small network learns handwritten digits, 1,200 of them in shuffled batches of 32 ([chapter 19](19_training_loop.ipynb) explains each
-# line of such a loop). One run uses minitorch and its loader, the other `mytorch` and yours, which loads ahead:
+# A small network learns handwritten digits, 1,200 of them in shuffled batches of 32. One run uses minitorch and its loader, the other `mytorch` and yours, which loads ahead:
 
 # %% tags=["proof-milestone"]
 from sklearn.datasets import load_digits
@@ -515,12 +532,12 @@ pictures.curves({"loss": list(mine[::4])}, range(1, 191, 4), xlabel="step", ylab
 # %% [markdown] tags=["short"]
 # ## Rapid fire
 # 1. How many batches does a loader make of ten samples with `batch_size=4` and `drop_last=True`? Two.
-# 2. What happens if you give a `DataLoader` both `shuffle=True` and a sampler? It raises a `ValueError`.
+# 2. What happens if you give a `DataLoader` both `shuffle=True` and a sampler? A `ValueError`.
 # 3. A dataset returns Python floats. Which dtype do the loader's batches have? [float64](proof-collate).
 # 4. How many batches does a loader request ahead with two workers and `prefetch_factor=3`? [Six](proof-turns).
 # 5. How does `random_split(dataset, [0.5, 0.5])` split 7 samples? Into 4 and 3.
 
-# %% tags=["proof-rapid-fire"]
+# %% hidden=true tags=["proof-rapid-fire"]
 print("1.", len(torch.utils.data.DataLoader(range(10), batch_size=4, drop_last=True)))
 print("2.", repr(check.error(torch.utils.data.DataLoader, range(10), sampler=[1], shuffle=True)))
 print("5.", [len(part) for part in torch.utils.data.random_split(range(7), [0.5, 0.5])])
@@ -579,8 +596,8 @@ print(f"code files four times as long: {tokens['code'] / sum(tokens.values()):.0
 #   2023](https://arxiv.org/abs/2305.16264), up to four passes were nearly as good as new data, and further ones gained less and less.
 # - *They ask next:* How else are weights chosen? By quality, and by small proxy runs on several mixtures. Many runs raise the share of
 #   the best sources at the end, while the rate decays.
-# - *They ask next:* What does a streaming mixture save in a checkpoint? It saves the state of the generator that chooses the source, and
-#   the position in every stream.
+# - *They ask next:* What does a streaming mixture save in a checkpoint? The state of the generator that chooses the source, and the
+#   position in every stream.
 # - *The trap:* Setting shares of documents when you mean shares of tokens.
 # - *Proof:* `proof-mixture`.
 #
