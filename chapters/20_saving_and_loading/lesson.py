@@ -111,7 +111,7 @@ print(repr(check.error(list, run(program))))
 # %% [markdown]
 # Two operations are to blame. `GLOBAL` looks up any function or class by its name, importing its module if necessary, and
 # `REDUCE` calls it. An object's `__reduce__` method decides which call is written for it. An unpickler can't drop these
-# operations, because the program for a tensor names `torch._utils._rebuild_tensor_v2` and calls it. But it can check each name
+# operations: the program for a tensor names `torch._utils._rebuild_tensor_v2` and calls it. But it can check each name
 # against an allow-list and refuse all others.
 
 # %% [markdown] given="mytorch.pickling:rebuild_tensor mytorch.pickling:find_allowed"
@@ -136,7 +136,7 @@ with torch.serialization.safe_globals([print]):
 # - *They ask next:* What if a file doesn't load with it? Read the name in the error message. Often it is just a NumPy value, such
 #   as a metric that was saved as `np.float64` instead of a float. Allow the name if you know what it does, but set
 #   `weights_only=False` only if you trust the file's author.
-# - *The trap:* Believing that you are safe because you only read the tensors: by then, the program has already run.
+# - *The trap:* Feeling safe after reading nothing but the tensors: by then, the program has already run.
 # - *Proof:* `proof-runs-while-loading`, `proof-global`, `proof-weights-only`, `proof-tiny-file`.
 
 # %% [markdown] tags=["short"]
@@ -192,19 +192,19 @@ print("with strict=False:", plain.load_state_dict(real["model"], strict=False).m
 #
 # - *Thirty seconds:* The wrapper holds your model as an attribute, `module` or `_orig_mod`, so all names begin with that prefix.
 #   Save the state of the model inside, or strip the prefix when you load.
-# - *Longer:* `DistributedDataParallel` does the same. If a submodule is compiled, the prefix appears in the middle of its names,
-#   whereas `model.compile()` changes no names.
+# - *Longer:* `DistributedDataParallel` does the same. If a submodule is compiled, the prefix appears in the middle of its names;
+#   `model.compile()` changes no names.
 # - *They ask next:* Doesn't `strict=False` help? No, it only silences the error: no name matches, so nothing is loaded.
 # - *The trap:* Stripping `module.` from a model that really has a submodule of that name.
 # - *Proof:* `proof-from-pytorch`.
 #
 # **Interview · What is inside a `.pt` file?**
 #
-# - *Thirty seconds:* It is an uncompressed zip archive with one pickle for the structure and one record of bytes per storage. The
+# - *Thirty seconds:* An uncompressed zip archive with one pickle for the structure and one record of bytes per storage. The
 #   pickle describes a tensor by its storage's key, an offset, a shape and strides.
 # - *Longer:* Views of one dtype that are saved together still share memory after loading; with different dtypes, PyTorch refuses
 #   to save them. Since nothing is compressed, a file can be mapped into memory.
-# - *They ask next:* Why is my file of a small slice so large? Because the slice is saved with its whole storage.
+# - *They ask next:* Why is my file of a small slice so large? The slice is saved with its whole storage.
 # - *The trap:* Saving two views to separate files. Each file then holds the whole storage, and the loaded tensors share nothing.
 # - *Proof:* `proof-archive`, `proof-sharing`.
 #
@@ -229,13 +229,12 @@ print("saved with 2 * x, loaded:", torch.load(path, weights_only=False)(torch.on
 #
 # **Interview · Do you save the `state_dict` or the module?**
 #
-# - *Thirty seconds:* I save the `state_dict`, because it is a plain dict of names and tensors. It survives renamed files and
+# - *Thirty seconds:* The `state_dict`: a plain dict of names and tensors. It survives renamed files and
 #   classes, normally loads with `weights_only=True`, and can be loaded in part, as in fine-tuning ([chapter
 #   21](21_features_and_visualization.ipynb)).
 # - *Longer:* A pickled module refers to its class by name, so changes to the code go unnoticed. A module with `get_extra_state`
 #   may put objects into its `state_dict` that `weights_only` refuses.
-# - *They ask next:* What isn't in a `state_dict`? The architecture, buffers with `persistent=False`, the optimizer and the mode
-#   are missing.
+# - *They ask next:* What isn't in a `state_dict`? The architecture, buffers with `persistent=False`, the optimizer and the mode.
 # - *The trap:* Keeping a `state_dict` in a variable as a backup. Unlike a file, it is no copy: it shares the model's memory
 #   ([chapter 19](19_training_loop.ipynb)).
 # - *Proof:* `proof-code-is-not-saved`.
@@ -259,8 +258,8 @@ print("map_location:", mytorch.load(path, map_location="cpu")["weight"].device)
 #
 # - *Thirty seconds:* `torch.load` puts each storage back on the device it was saved from, so without a GPU it raises an error.
 #   With `map_location="cpu"`, they all go to the CPU.
-# - *Longer:* `load_state_dict` copies into the parameters wherever they are. So loading to the CPU is the best choice even for a
-#   model on a GPU, because it needs no GPU memory for a second copy.
+# - *Longer:* `load_state_dict` copies into the parameters wherever they are. So load to the CPU even for a model on a GPU: that
+#   needs no GPU memory for a second copy.
 # - *They ask next:* What goes wrong if eight processes load the same file? Without `map_location`, all eight copies land on the
 #   one GPU that wrote it.
 # - *The trap:* Calling `model.to("cpu")` after the load, which has already failed by then.
@@ -287,7 +286,7 @@ tied = mytorch.ones(3, 2)
 print(check.error(mytorch.safetensors.save_file, {"wte": tied, "lm_head": tied}, path))
 
 # %% [markdown]
-# To read a single tensor, you need only the header and that tensor's bytes, whereas a `.pt` file has to be unpickled first.
+# To read a single tensor, you need only the header and that tensor's bytes. A `.pt` file has to be unpickled first.
 #
 # **Interview · What does safetensors refuse, and why can it be lazy?**
 #
@@ -297,13 +296,13 @@ print(check.error(mytorch.safetensors.save_file, {"wte": tied, "lm_head": tied},
 #   tensors, which yours writes row by row, but it accepts views of one storage if they don't overlap.
 # - *They ask next:* Why does it refuse tied weights? The format has no storages, so shared weights would be written twice and
 #   come back as independent copies. `save_model` keeps one of the names and ties the weights again when you load.
-# - *The trap:* Expecting it to hold the optimizer's nested state, when it has room only for names, tensors, and strings as
+# - *The trap:* Expecting it to hold the optimizer's nested state, although it has room only for names, tensors, and strings as
 #   metadata.
 # - *Proof:* `proof-safetensors`; large models are split over files: `proof-sharded`.
 #
 # ## Atomic saves
 # Jobs get killed, sometimes in the middle of a save. The next cell interrupts a save at 25 points, as a kill would. One writer
-# overwrites the file directly, while the other writes a second file and renames it at the end. In the output, `1` means that the
+# overwrites the file directly; the other writes a second file and renames it at the end. In the output, `1` means that the
 # old checkpoint still loads afterwards, `2` that the new one does, and `×` that neither does:
 
 # %% tags=["proof-killed"]
@@ -351,7 +350,7 @@ pictures.publish(ax, alt=f"In place, {outcomes['in place'].count('×')} of 25 ki
 # - *Thirty seconds:* I write to a temporary file in the same folder, flush and `fsync` it, and then rename it with `os.replace`,
 #   so a reader finds either the old checkpoint or the new one. I also keep the last few, because a good file can hold bad
 #   weights.
-# - *Longer:* In a run on many GPUs, only rank 0 saves a replicated model, while the others wait at a barrier. With sharded
+# - *Longer:* In a run on many GPUs, only rank 0 saves a replicated model, and the others wait at a barrier. With sharded
 #   weights, each rank writes its own part, and `torch.distributed.checkpoint` can load them on a different number of GPUs
 #   ([chapter 23b](23b_shards.ipynb)).
 # - *They ask next:* How do you keep saving from stalling the training? Copy the state to CPU memory, which takes seconds, and let
@@ -405,8 +404,8 @@ pictures.curves(apart, xlabel="step after resuming", ylabel="largest difference 
 #
 # **Interview · What does a checkpoint need for an exact resume?**
 #
-# - *Thirty seconds:* It needs the model, the optimizer, the scheduler, the state of every random generator, and the position in
-#   the data. With float16 it needs the `GradScaler` as well.
+# - *Thirty seconds:* The model, the optimizer, the scheduler, the state of every random generator, and the position in
+#   the data. With float16, the `GradScaler` as well.
 # - *Longer:* The generators are `torch.get_rng_state()` for the CPU, `torch.cuda.get_rng_state_all()` for the GPUs, Python's
 #   `random`, NumPy's, and those of the data loader's workers. On a GPU, bitwise equality also requires deterministic kernels.
 # - *They ask next:* How do you test it? I train once for 5 + 6 steps and once for 11 steps, and compare the weights.
@@ -428,7 +427,7 @@ print("| with assign:", empty.weight.device, "| shares memory:", empty.weight.da
 
 # %% [markdown]
 # ### Myth · "Matched keys mean loaded"
-# All keys matched and yet nothing was loaded, because copying into a tensor without memory does nothing. (PyTorch also warns
+# All keys matched and yet nothing was loaded: copying into a tensor without memory does nothing. (PyTorch also warns
 # you.) With `assign=True`, the loaded tensors themselves become the parameters. An optimizer that was created earlier still holds
 # the old ones, and two more things get lost:
 
@@ -474,22 +473,23 @@ for mmap in (False, True):
 #
 # **Interview · How do you load a 70 GB model on a machine with 64 GB?**
 #
-# - *Thirty seconds:* I build it on `meta`, open the file with `torch.load(path, mmap=True)`, and call `load_state_dict(state,
-#   assign=True)`. Then the weights exist only once, in the file, and each is read when it is used.
-# - *Longer:* The naive way needs memory for two copies: the model with its random weights, and the loaded state. What a file
-#   can't do is make it fast: if the weights don't fit into memory, every pass reads them from the disk again.
-# - *They ask next:* When do you create the optimizer? After `assign`, because an earlier one would update parameters that the
-#   model no longer uses.
+# - *Thirty seconds:* First I ask whether it must be 16-bit: in 8 or 4 bits it fits. If it must, I build it on `meta`, load it with
+#   `mmap=True`, and call `load_state_dict(state, assign=True)`, so the weights exist once, in the file. It then runs at the disk's
+#   speed, so to serve it I split it over machines.
+# - *Longer:* The naive way needs memory for two copies: the model with its random weights, and the loaded state. With `mmap`, a
+#   page is read when it is used, and every pass reads the pages that don't fit into memory again.
+# - *They ask next:* When do you create the optimizer? After `assign`. An earlier one would update parameters that the model no
+#   longer uses.
 # - *The trap:* Forgetting `assign`, so that all keys match but the model stays empty, or using it and forgetting about buffers
 #   and tied weights.
 # - *Proof:* `proof-meta-device`, `proof-assign`, `proof-mmap`.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. Does a tensor that is saved and loaded keep `requires_grad`? Yes, it does.
-# 2. Does a tensor that is saved and loaded keep its graph? No, because it comes back as a leaf.
-# 3. Is a `.pt` file compressed? It isn't, so twelve values of 4 bytes take 48 bytes.
-# 4. What happens if you load half of a `.pt` file? You get a `RuntimeError`, because the zip's directory is at its end.
+# 1. Does a tensor that is saved and loaded keep `requires_grad`? Yes.
+# 2. Does a tensor that is saved and loaded keep its graph? No, it comes back as a leaf.
+# 3. Is a `.pt` file compressed? No: twelve values of 4 bytes take 48 bytes.
+# 4. What happens if you load half of a `.pt` file? A `RuntimeError`: the zip's directory is at its end.
 # 5. Does `load_state_dict(..., strict=False)` ignore wrong shapes? No, it only ignores missing and unexpected names.
 
 # %% tags=["proof-rapid-fire"]
