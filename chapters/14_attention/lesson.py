@@ -32,15 +32,16 @@ print(f"each word's vector differs by at most {(one - other.flip(1)).abs().max()
 #
 # - *Thirty seconds:* Attention by itself ignores the order, so positions are added. The first transformer added sines and cosines to the
 #   embeddings, GPT-2 adds a learned vector for each position, and Llama rotates queries and keys.
-# - *Longer:* A table of learned vectors has no row beyond its last position. Sines and rotations are formulas that can be evaluated anywhere,
-#   but a model does badly at positions that it never saw in training. With rotations, an attention score depends on positions only
+# - *Longer:* A table of learned vectors has no row beyond its last position. Sines and rotations can be evaluated anywhere, but a
+#   model does badly at positions that it never saw in training. With rotations, an attention score depends on positions only
 #   through the distance between the two tokens ([chapter 24b](24b_llama.ipynb)).
 # - *They ask next:* Doesn't a causal mask give the order away? In part. If you swap two tokens, a single layer gives every later position
 #   the same result, but a second layer doesn't. So deep causal models can learn order without positions (*NoPE*), as some layers of Llama 4
 #   do.
 # - *The trap:* Building a model from `nn.TransformerEncoder` and forgetting the positions, which PyTorch doesn't add.
 # - *Proof:* `proof-order`, `proof-causal`.
-#
+
+# %% [markdown]
 # ## A soft lookup
 # A Python dict looks for the key that equals the query and returns its value. Attention does the same, but softly: a dot product measures
 # how well each key matches, softmax turns these scores into weights, and the result is the weighted mean of *all* values.
@@ -61,7 +62,7 @@ for query in ([4.0, 0.0], [0.0, 4.0], [0.0, 0.0]):
     print(query, "weights", weights, "found", f"{found.item():.2f}")
 
 # %% [markdown]
-# A query that points towards the first key returns nearly that key's value, while a query of zeros returns the plain mean. The result
+# A query that points towards the first key returns nearly that key's value; a query of zeros returns the plain mean. The result
 # changes smoothly, so gradients flow to queries, keys and values, and a network can learn what to look for.
 #
 # In **self-attention**, queries, keys and values are three linear projections of the same vectors, and two matrix multiplications do all
@@ -85,11 +86,11 @@ pictures.grids(shown[0], "softmax", shown[1], "@ v", shown[2])
 # %% [markdown]
 # **Interview · What does attention compute, and what does it cost?**
 #
-# - *Thirty seconds:* For each query it computes a weighted mean of the values, whose weights are the softmax of scaled dot products between
+# - *Thirty seconds:* For each query, a weighted mean of the values, whose weights are the softmax of scaled dot products between
 #   that query and the keys. Time grows with the square of the length, and so does memory, if you store the weights.
 # - *Longer:* The score matrix has length × length entries. FlashAttention computes the same result in tiles and never stores it ([chapter
 #   22b](22b_memory.ipynb)).
-# - *They ask next:* What dominates for short sequences? The projections around it do; their cost grows linearly with the length.
+# - *They ask next:* What dominates for short sequences? The projections around it, whose cost grows linearly with the length.
 # - *The trap:* Applying softmax along the wrong dimension. It has to run over the *keys*, so that each row sums to 1.
 # - *Proof:* `proof-lookup`; memory: `proof-rapid-fire`; exercise 7 measures the cost.
 #
@@ -111,9 +112,8 @@ for name, other in (("shared", a), ("separate", b)):
 # - *Thirty seconds:* A token plays three roles, and each needs its own vector: what it looks for, how it can be found, and what it passes
 #   on. If queries and keys shared a projection, the scores would be symmetric, and most tokens would attend mainly to themselves.
 # - *Longer:* A pronoun should find its noun without the noun finding the pronoun, so the scores have to be asymmetric. Separate values
-#   allow the content that is passed on to differ from the content that is matched. The Reformer shares queries and keys, but it has to keep
-#   tokens from attending to themselves.
-# - *They ask next:* Then why is there an output projection? It mixes the heads' results, which until then are only concatenated.
+#   allow the content that is passed on to differ from the content that is matched.
+# - *They ask next:* Then why is there an output projection? To mix the heads' results, which until then are only concatenated.
 # - *The trap:* Taking them for three inputs. In self-attention all three are projections of the same vectors.
 # - *Proof:* `proof-three-projections`.
 #
@@ -154,7 +154,7 @@ pictures.curves(lines, widths, xlabel="width d", ylabel="norm of the gradient at
 #   $d$, so its standard deviation is $\sqrt d$. Without the division softmax saturates, and the wider the head is, the more queries get
 #   hardly any gradient.
 # - *Longer:* $d$ is the width of one head, not of the model.
-# - *They ask next:* Could you learn the scale? Yes, because it is only a temperature, and $1/\sqrt d$ is a good initial value.
+# - *They ask next:* Could you learn the scale? Yes: it is only a temperature, and $1/\sqrt d$ is a good initial value.
 # - *The trap:* Dividing by $d$ instead, which gives a wide head nearly equal weights and a small gradient at the start.
 # - *Proof:* `proof-scale`.
 #
@@ -193,7 +193,9 @@ pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt="2.3 with a cau
 # %% [markdown]
 # Without a mask the model finds the answer one position to the right. Only the last of the eight positions has no right neighbour, so the
 # model's loss falls to ln 10 / 8 = 0.3 instead of 0. If a loss is too good to be true, look for a leak.
-#
+
+# %% [markdown] tags=["short"]
+# ### Causal and padding masks
 # The **causal mask** sets the scores of later keys to −inf *before* softmax, so their weights are exactly 0 and the rest sum to 1.
 
 # %% tags=["proof-causal"]
@@ -227,9 +229,9 @@ nowhere = torch.ones(1, 3, dtype=torch.bool)
 print("no key left:", attend(x, x, x, ~nowhere)[0, 0, :2], layer(x, x, x, nowhere)[0][0, 0, :2].detach())
 
 # %% [markdown]
-# In the last line every key is hidden. The softmax of scores that are all −inf is `nan`, which the layer returns if it also has to return
-# its weights, as it does by default. `scaled_dot_product_attention` gives zeros instead, and so will yours. (PyTorch's *fast path* for
-# evaluation gives `nan` as well, while minitorch has no fast path.)
+# In the last line every key is hidden. The softmax of scores that are all −inf is `nan`, which the layer returns if it also returns
+# its weights, as by default. `scaled_dot_product_attention` gives zeros instead, and so will yours. (PyTorch's *fast path* for evaluation gives
+# `nan`, too.)
 #
 # **Interview · How does a causal mask work, and how do you test it?**
 #
@@ -242,16 +244,15 @@ print("no key left:", attend(x, x, x, ~nowhere)[0, 0, :2], layer(x, x, x, nowher
 #
 # **Interview · BERT or GPT: what is the difference?**
 #
-# - *Thirty seconds:* The difference is the mask, and with it the task. BERT's attention looks both ways, and the model learns to fill in
+# - *Thirty seconds:* The mask, and with it the task. BERT's attention looks both ways, and the model learns to fill in
 #   masked tokens of its input. GPT's attention is causal, and the model learns to predict the next token at every position at once.
-# - *Longer:* A model that looks both ways can't learn to predict the next token, because it sees it. So BERT masks about 15 % of the tokens
-#   and learns from those alone, while GPT learns from each token.
-# - *They ask next:* When do you use which? To write text token by token you need the causal model, while for classification and retrieval a
-#   smaller bidirectional one often does as well.
-# - *The trap:* "GPT is the decoder of the first transformer" is only half true, because that decoder also attends to an encoder, which GPT
-#   doesn't have.
+# - *Longer:* A model that looks both ways sees the next token, so it can't learn to predict it. BERT masks about 15 % of the tokens and
+#   learns from those alone; GPT learns from each token.
+# - *They ask next:* When do you use which? To write text, the causal one. For classification, a smaller bidirectional one often does.
+# - *The trap:* Calling GPT the decoder of the first transformer. That one also attends to an encoder, which GPT doesn't have.
 # - *Proof:* `proof-leak`, `proof-causal`, `proof-cross-attention`.
-#
+
+# %% [markdown]
 # ## Cross-attention and encoder–decoder models
 # So far queries, keys and values came from the same sequence. In **cross-attention** the queries come from one sequence, while keys and
 # values come from another. Here a translator's decoder has written three words so far and reads the encoder's five:
@@ -271,7 +272,7 @@ print("the last source word changed, so did positions", (before != after).any(-1
 
 # %% [markdown]
 # A decoder block has both kinds: causal self-attention over its own words, and then cross-attention to the encoder's output.
-# Cross-attention needs no causal mask, because the whole source is known before the first word is written, but it needs the source's
+# Cross-attention needs no causal mask: the whole source is known before the first word is written. It does need the source's
 # padding mask.
 #
 # **Interview · What is cross-attention, and where is it used?**
@@ -280,8 +281,8 @@ print("the last source word changed, so did positions", (before != after).any(-1
 #   weight matrix is target length × source length. Encoder–decoder models such as T5 and Whisper use it, and so do diffusion models for
 #   their text prompt.
 # - *Longer:* Keys and values of the source are computed once and reused for every token that is written, so this cache doesn't grow.
-# - *They ask next:* Why did decoder-only models win? They put source and target into one sequence, so self-attention does both jobs. That
-#   leaves one stack and one objective, and every token of the text gives a training signal.
+# - *They ask next:* Why did decoder-only models win? With source and target in one sequence, self-attention does both jobs. That leaves
+#   one stack and one objective, and every token gives a training signal.
 # - *The trap:* Giving the cross-attention a causal mask as well, so that the first word sees only the first source word.
 # - *Proof:* `proof-cross-attention`.
 #
@@ -308,13 +309,12 @@ for heads in (1, 3, 12):
 #
 # **Interview · Why several heads instead of one wide one?**
 #
-# - *Thirty seconds:* Each head has its own softmax, so a position can attend to several others for different reasons, whereas a single head
-#   would blend them into one mean.
+# - *Thirty seconds:* Each head has its own softmax, so a position can attend to several others for different reasons. A single head would
+#   blend them into one mean.
 # - *Longer:* Each head is `embed_dim / num_heads` wide, so the number of parameters stays the same.
-# - *They ask next:* What is the shape inside? It is (N, heads, L, d), which you get by splitting the last dimension and then swapping heads
-#   and length.
-# - *The trap:* Reshaping to (N, heads, L, d) without the swap runs, but it mixes positions ([chapter 03](03_views_and_layout.ipynb) has
-#   that bug).
+# - *They ask next:* What is the shape inside? (N, heads, L, d): split the last dimension, then swap heads and length.
+# - *The trap:* Reshaping to (N, heads, L, d) without the swap, which runs but mixes positions
+#   ([chapter 03](03_views_and_layout.ipynb)).
 # - *Proof:* `proof-heads`.
 #
 # ## A transformer block
@@ -335,11 +335,11 @@ print([round(sum(each.numel() for each in b.parameters()) / b.linear1.in_feature
 #
 # **Interview · How many parameters does a transformer block have?**
 #
-# - *Thirty seconds:* It has about $12d^2$. Attention has four projections of $d \times d$, and the MLP goes from $d$ to $4d$ and back,
-#   which is $8d^2$. Biases and norms add the remaining $13d$.
+# - *Thirty seconds:* About $12d^2$. Attention has four projections of $d \times d$, and the MLP goes from $d$ to $4d$ and back,
+#   which is $8d^2$.
 # - *Longer:* GPT-2 has 12 blocks of width 768, and $12 \cdot 12 \cdot 768^2$ is 85 million. The table of 50,257 tokens adds 39 million and
 #   serves as the output layer as well, so with the positions it is 124 million.
-# - *They ask next:* How much work is that? It is about 2 FLOPs per parameter and token in the forward pass, and 6 with the backward pass
+# - *They ask next:* How much work is that? About 2 FLOPs per parameter and token in the forward pass, and 6 with the backward pass
 #   ([chapter 22b](22b_memory.ipynb)). The attention scores come on top.
 # - *The trap:* Multiplying by the number of heads. The heads share the width, so their number doesn't change the parameters.
 # - *Proof:* `proof-block-size`, `proof-heads`.
@@ -371,9 +371,9 @@ print(deep("pre-norm"), deep("post-norm"), deep("no sums"), sep="\n")
 # **Interview · What are the residual connections for, and where does the norm go?**
 #
 # - *Thirty seconds:* Adding the input gives gradients a path around each branch. Without that path they often shrink from block to block,
-#   as they do here. Pre-norm normalizes the branch's input, while post-norm normalizes the sum.
+#   as they do here. Pre-norm normalizes the branch's input, post-norm the sum.
 # - *Longer:* With pre-norm no block normalizes the sum itself, so it grows with depth, and a GPT therefore ends with one more norm.
-# - *They ask next:* Which one trains more easily? Pre-norm does, while post-norm usually needs a warm-up of the learning rate ([Xiong et
+# - *They ask next:* Which one trains more easily? Pre-norm. Post-norm usually needs a warm-up of the learning rate ([Xiong et
 #   al. 2020](https://arxiv.org/abs/2002.04745)).
 # - *The trap:* Forgetting the last norm of a pre-norm model.
 # - *Proof:* `proof-residual`.
@@ -428,10 +428,9 @@ written = model.generate(mytorch.tensor(numbers[None, :9]), 21, top_k=1)[0].toli
 print("".join(letters[each] for each in written))
 pictures.curves({"mytorch": losses}, xlabel="step", ylabel="loss (nats)", alt="It falls to a few tenths.")
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # ## KV cache
-# `generate` feeds the whole text through the model again for each new token. Is that necessary? Append a token, and see what changes inside
-# the model:
+# `generate` feeds the whole text through the model again for each new token. Append a token, and see what changes inside:
 
 
 # %% tags=["proof-KV-cache"]
@@ -450,10 +449,9 @@ print(f"after the window slid: by at least {min(0.5, (longer[:, 1:] - slid).abs(
 print(f"positions through the model for 100 tokens: {sum(range(1, 101))}, or 100 with a cache")
 
 # %% [markdown]
-# Nothing changed, because earlier positions don't attend to later ones. So a cache, which you build in the exercises, can keep their keys
-# and values, and only the new token has to go through the model. This stops working when the text is longer than the model's `block_size`:
-# the window slides, each token gets a new position, and all keys change. There is one more catch: a new token is a single query that faces
-# many keys.
+# Nothing changed: earlier positions don't attend to later ones. So a cache can keep their keys
+# and values, and only the new token has to go through the model. It stops working when the text outgrows `block_size`:
+# the window slides, each token gets a new position, and all keys change. One catch remains: a single new query faces many keys.
 
 # %% tags=["proof-causal-corner"]
 new, kept = torch.randn(1, 4), torch.randn(5, 4)
@@ -462,8 +460,7 @@ for causal in (True, False):
 
 # %% [markdown]
 # `is_causal` aligns queries and keys at the *first* position, so a single query sees only the first key. With a cache, a single new query
-# therefore needs no causal mask, while several need one that is aligned at the *last* position, like PyTorch's `causal_lower_right`; you
-# build it in exercise 5.
+# therefore needs no causal mask. Several need one that is aligned at the *last* position, like PyTorch's `causal_lower_right`.
 #
 # **Interview · What is a KV cache?**
 #
@@ -480,13 +477,13 @@ for causal in (True, False):
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. Batch 8, 12 heads, length 1024, float32: how much memory do one layer's attention weights take? They take 403 MB.
+# 1. Batch 8, 12 heads, length 1024, float32: how much memory do one layer's attention weights take? 403 MB.
 # 2. Does attention's formula have parameters? No. The parameters are in the projections around it.
-# 3. With queries of length 3 and keys of length 5, what shape is the output? It has 3 rows, which are as wide as the values.
-# 4. Along which dimension does attention's softmax go? It goes over the keys, which are [the last dimension](proof-lookup).
-# 5. Can a query and a key have different widths? They can't after their projections, although values can have a width of their own.
+# 3. With queries of length 3 and keys of length 5, what shape is the output? Three rows, as wide as the values.
+# 4. Along which dimension does attention's softmax go? Over the keys, [the last dimension](proof-lookup).
+# 5. Can a query and a key have different widths? Not after their projections. Values can have a width of their own.
 
-# %% tags=["proof-rapid-fire"]
+# %% hidden=true tags=["proof-rapid-fire"]
 from course import check
 
 print("1.", 8 * 12 * 1024 * 1024 * 4 / 1e6, "MB")
@@ -507,7 +504,8 @@ print("5.", type(check.error(F.scaled_dot_product_attention, q, v, k)).__name__)
 # 8. Heads are slices of queries, keys and values, each with its own softmax.
 # 9. In cross-attention, queries come from one sequence, and keys and values from another.
 # 10. A KV cache works because earlier tokens don't attend to later ones, as long as the window doesn't slide.
-#
+
+# %% [markdown]
 # ## You try
 # In [the exercises](../exercises/14_attention.ipynb) you predict what changes with a single token; write attention, heads, and the sampling
 # of tokens, which [chapter 24b](24b_llama.ipynb) explains; build a KV cache; fix a mask; and measure when the quadratic term takes over.
@@ -578,10 +576,9 @@ for depth in (1, 2, 3):
 # - *Thirty seconds:* Each query attends to the last w keys, so time grows with length · w instead of length², and the KV cache never holds
 #   more than w keys per layer. Direct access to older tokens is lost; their information has to travel through the layers, w − 1 positions
 #   at a time.
-# - *Longer:* Mistral 7B used a window of 4,096 in every layer, whereas Gemma 2 and 3 mix windowed layers with layers of full attention,
-#   which preserve exact retrieval over long distances.
-# - *They ask next:* What happens if you drop the very first tokens from the cache? Quality often collapses, because many heads put their
-#   spare weight there. Keeping a few of them as *attention sinks* avoids that; gpt-oss learns a sink per head instead.
+# - *Longer:* Mistral 7B used a window of 4,096 in every layer. Gemma 2 and 3 mix windowed layers with layers of full attention, which
+#   preserve exact retrieval over long distances.
+# - *They ask next:* What if you drop the first tokens from the cache? Quality often collapses, so keep a few as *attention sinks*.
 # - *The trap:* Computing all scores and then masking them with a window, which saves nothing. You save time and memory only with a
 #   kernel that skips the masked tiles.
 # - *Proof:* `proof-window`.
