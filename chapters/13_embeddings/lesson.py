@@ -155,7 +155,7 @@ print("index_put_        ", counted.tolist())
 # %% [markdown]
 # **Interview · A word occurs three times in a batch. What gradient does its row get?**
 #
-# - *Thirty seconds:* It gets the sum of the three gradients, because the backward pass of a lookup is a scatter-add. Rows that
+# - *Thirty seconds:* The sum of the three gradients: the backward pass of a lookup is a scatter-add. Rows that
 #   weren't used get zero.
 # - *Longer:* The same rule holds for any value that is used more than once.
 # - *They ask next:* How large is the gradient? It has the shape of the whole table, unless you ask for a sparse one.
@@ -214,9 +214,9 @@ pictures.grids(("filled", filled, padding), "→", wrong, ("sum / count", right)
 #   means, softmaxes and everything else that follows.
 # - *Longer:* For a mean, divide the sum by the true lengths; in attention, mask the positions ([chapter 14](14_attention.ipynb)).
 #   `nn.EmbeddingBag`, which looks up and averages in one step, skips its `padding_idx`.
-# - *They ask next:* Does the row stay zero? It doesn't if `nn.init` or a checkpoint overwrites it, or if an output layer shares
+# - *They ask next:* Does the row stay zero? Not if `nn.init` or a checkpoint overwrites it, or if an output layer shares
 #   the table.
-# - *The trap:* Expecting `from_pretrained(table, padding_idx=0)` to set the row to zero, when it keeps the table as it is.
+# - *The trap:* Expecting `from_pretrained(table, padding_idx=0)` to set the row to zero, although it keeps the table as it is.
 # - *Proof:* `proof-padding`, `proof-padded-mean`; the trap: `proof-rapid-fire`.
 
 # %% [markdown]
@@ -262,39 +262,7 @@ pictures.curves(paths, xlabel="step", ylabel="the vector of word 0")
 #   gradient, as in SGD, RMSprop and Adagrad without momentum and weight decay.
 # - *Proof:* `proof-unused-rows`.
 #
-# ### Sparse gradients
-# A batch uses only a few rows, yet its gradient is as large as the table. It can be stored as two small arrays instead: the
-# indices of the rows that were used, and the gradient of each.
-
-
-# %% tags=["proof-sparse"]
-def sparse_gradient(g, words):
-    used, place = np.unique(words, return_inverse=True)
-    return used, one_hot(place, len(used)).T @ g
-
-
-used, sums = sparse_gradient(g, words)
-print("rows", used.tolist(), " sums", sums.tolist())
-many = np.random.default_rng(0).zipf(1.2, 4096) % 50257
-used, sums = sparse_gradient(np.ones((4096, 32), dtype="float32"), many)
-sparse, dense = used.nbytes + sums.nbytes, 50257 * 32 * 4
-print(f"{len(used)} of 50257 rows, {sparse / 1e6:.1f} MB; dense: {dense / 1e6:.1f} MB")
-
-# %% [markdown]
-# In PyTorch, `nn.Embedding(…, sparse=True)` makes `weight.grad` such a sparse tensor, and its `coalesce()` adds up repeated rows.
-# `SparseAdam` accepts it, and so do `SGD` and `Adagrad`, unless they have a `weight_decay`. Most other optimizers refuse: "Adam
-# does not support sparse gradients, please consider SparseAdam instead". minitorch has no sparse gradients.
-#
-# **Interview · When do you want sparse gradients?**
-#
-# - *Thirty seconds:* I want them when the table is large and each batch uses only a few of its rows. The gradient's memory and
-#   the optimizer's work then grow with the batch and not with the table.
-# - *Longer:* `SparseAdam` updates its two means only for the rows that were used, so it isn't quite Adam: the means of rare words
-#   go stale. Besides, the means still fill two whole tables.
-# - *The trap:* Expecting a faster forward pass, which is a lookup either way.
-# - *Proof:* `proof-sparse`; what it avoids: `proof-unused-rows`.
-#
-# ### Large vocabularies and new tokens
+# ## Large vocabularies and new tokens
 # Language models cut words into subwords. **Byte pair encoding** (BPE) starts with characters or, as in GPT-2, with single
 # bytes, and repeatedly merges the most frequent pair of neighbours into a new token, until the vocabulary has the desired size,
 # usually 30,000 to 250,000. ([Chapter 27](27_whiteboard_serving.ipynb) builds a tokenizer.)
@@ -311,6 +279,8 @@ for name, (rows, row) in (rows_of | {"mean, sharper model": (sharper, 15 * mean)
     logits = hidden @ torch.cat([rows, row]).t()
     share = logits.softmax(1)[:, -1]
     print(f"new row {name:19}: probability from {share.min().item():.0e} to {share.max().item():.0e}")
+for rows in (32_000, 256_000):
+    print(f"{rows} rows: {rows * 4096 / 1e9:.2f} billion parameters, {8192 * rows * 4 / 1e9:.1f} GB of logits")
 
 # %% [markdown]
 # A large row dominates the softmax for some hidden states and vanishes for others. The mean of all rows gives the mean of all
@@ -341,16 +311,15 @@ for name, (rows, row) in (rows_of | {"mean, sharper model": (sharper, 15 * mean)
 #   loaded.
 # - *Proof:* the shared row in `proof-padding`.
 #
-# **Interview · The vocabulary has a million words. What gets expensive, and what do you do?**
+# **Interview · Your vocabulary grows from 32k to 256k. What does it cost?**
 #
-# - *Thirty seconds:* Memory gets expensive: at a width of 300, the table takes 1.2 GB in float32, its dense gradient as much
-#   again, and Adam's two means twice that. The output layer gets expensive, too, because it computes a million logits for each
-#   position.
-# - *Longer:* For the table, use sparse gradients or spread the rows over several machines. For the output, use negative sampling,
-#   which compares the correct word with a few random ones, or share one table between input and output.
-# - *They ask next:* What do language models do? They use subwords, so that 30,000 to 250,000 rows are enough for any text.
+# - *Thirty seconds:* Parameters: at a width of 4096, a table grows from 0.13 to 1.05 billion, and twice that if the output layer has its
+#   own. Memory for logits: 8,192 tokens in float32 take 8.4 GB instead of 1.0. What you buy is fewer tokens per text.
+# - *Longer:* The saving is far less than a factor of 8, because frequent words are single tokens already. Other languages and code gain the
+#   most. The logits never have to exist at once: the loss can be computed in chunks ([chapter 22b](22b_memory.ipynb)).
+# - *They ask next:* Which rows suffer? The rare ones, which get few gradients.
 # - *The trap:* Trying to speed up the lookup, whose cost doesn't depend on the number of rows.
-# - *Proof:* `proof-sparse`, `proof-one-hot-breaks`; a shared table: `proof-padding`.
+# - *Proof:* `proof-new-row`; the lookup: `proof-one-hot-breaks`.
 #
 # ## Milestone: vectors from a book
 # "King" and "queen" occur in similar contexts: "the" often comes before them, and "said" before that. So we train a table to
@@ -456,6 +425,35 @@ print("cosines with row 0: ", (points / lengths) @ (points / lengths)[0])
 #   0.
 # - *Proof:* `proof-cosine`, `proof-neighbours`.
 #
+# ### Text embeddings for retrieval: in-batch negatives
+# A model that embeds whole texts is trained on pairs that belong together, such as a question and the page that answers it. In a
+# batch of pairs, the texts of the other pairs serve as negatives. The loss, called *InfoNCE*, is the cross-entropy over the
+# cosines, divided by a temperature. In the next cell each query equals its text, so the loss should be near 0:
+
+# %% tags=["proof-in-batch-negatives"]
+torch.manual_seed(0)
+texts = torch.randn(64, 256)
+texts = texts / texts.norm(dim=1, keepdim=True)
+twice = torch.cat([texts[:32], texts[:32]])
+print(f"64 equal probabilities: loss {np.log(64):.1f}")
+for name, these, temperature in (("matches", texts, 1.0), ("matches", texts, 0.05), ("each text twice", twice, 0.05)):
+    loss = F.cross_entropy(these @ these.T / temperature, torch.arange(64))
+    print(f"{name}, temperature {temperature}: loss {loss.item():.1f}")
+
+# %% [markdown]
+# A cosine is at most 1, so at a temperature of 1 the softmax can't become confident: even perfect matches have a loss of 3.2. A
+# text that occurs twice is its own negative (a *false negative*), so the loss can't fall below ln 2 = 0.7.
+#
+# **Interview · How do you train an embedding model for retrieval?**
+#
+# - *Thirty seconds:* I embed pairs that belong together and apply a cross-entropy to all cosines of the batch, so that the other
+#   texts serve as negatives. A temperature of about 0.05 lets the softmax become confident.
+# - *Longer:* Random negatives soon become too easy, so *hard negatives*, which an earlier model ranks high by mistake, are added.
+# - *They ask next:* Why not read query and text together? Such a cross-encoder is more accurate, but it can't index texts in
+#   advance, so it is used only to rerank hits.
+# - *The trap:* Duplicates in a batch, which become false negatives.
+# - *Proof:* `proof-in-batch-negatives`; you write the loss in an exercise of [chapter 16](16_losses_and_optimizers.ipynb).
+#
 # ## Edge cases
 # The indices may have any shape, and the result has one more dimension. Unlike in indexing, negative indices raise an error
 # instead of counting from the end.
@@ -481,7 +479,7 @@ for name, case in (cases | {"too large": 4, "negative": -1, "a float": 1.0}).ite
 #   points to the line.
 # - *Longer:* On the GPU a later call reports the error. [Chapter 05](05_devices.ipynb) explains why, what `CUDA_LAUNCH_BLOCKING=1` does,
 #   and why the process has to be restarted.
-# - *They ask next:* What do you check first? I compare the smallest and the largest index with the number of rows. Typical causes
+# - *They ask next:* What do you check first? Compare the smallest and the largest index with the number of rows. Typical causes
 #   are tokens that were added to the tokenizer but not to the table, labels that count from 1, and padding of −1.
 # - *The trap:* Taking −1 for the last row, as in indexing, when a lookup refuses it.
 # - *Proof:* `proof-edges`, `proof-rapid-fire`.
@@ -512,14 +510,13 @@ print(layer.weight.data)
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. What shape does an embedding of width 64 return for a (32, 128) batch? It returns (32, 128, 64).
-# 2. Does the output of a frozen embedding require grad? It doesn't, because the table doesn't either.
+# 1. What shape does an embedding of width 64 return for a (32, 128) batch? (32, 128, 64).
+# 2. Does the output of a frozen embedding require grad? No: the table doesn't, so neither does what is looked up in it.
 # 3. Does `nn.Embedding.from_pretrained` train the table? Not unless you pass `freeze=False`.
-# 4. Does `from_pretrained(…, padding_idx=0)` set row 0 to zero? No, because it keeps the row as it is.
-# 5. What does `weight[torch.tensor([-1])]` give for an embedding's weight? It gives the last row, while `F.embedding` raises an
-#    error.
+# 4. Does `from_pretrained(…, padding_idx=0)` set row 0 to zero? No, it keeps the row as it is.
+# 5. What does `weight[torch.tensor([-1])]` give for an embedding's weight? The last row. `F.embedding` raises an error.
 
-# %% tags=["proof-rapid-fire"]
+# %% hidden=true tags=["proof-rapid-fire"]
 print("1.", tuple(torch.nn.Embedding(9, 64)(torch.zeros(32, 128).long()).shape))
 layer = torch.nn.Embedding.from_pretrained(torch.ones(3, 2), padding_idx=0)
 print("2.", layer(votes).requires_grad, " 3.", layer.weight.requires_grad)
@@ -545,37 +542,34 @@ print("4.", layer.weight[0].tolist(), " 5.", layer.weight[torch.tensor([-1])].to
 
 # %% [markdown]
 # ## If you have time
-# ### Text embeddings for retrieval: in-batch negatives
-# A model that embeds whole texts is trained on pairs that belong together, such as a question and the page that answers it. In a
-# batch of pairs, the texts of the other pairs serve as negatives. The loss, called *InfoNCE*, is the cross-entropy over the
-# cosines, divided by a temperature. In the next cell each query equals its text, so the loss should be near 0:
-
-# %% tags=["proof-in-batch-negatives"]
-torch.manual_seed(0)
-texts = torch.randn(64, 256)
-texts = texts / texts.norm(dim=1, keepdim=True)
+# ### Sparse gradients
+# A batch uses only a few rows, yet its gradient is as large as the table. It can be stored as two small arrays instead: the
+# indices of the rows that were used, and the gradient of each.
 
 
-def info_nce(queries, texts, temperature):
-    return F.cross_entropy(queries @ texts.T / temperature, torch.arange(len(texts))).item()
+# %% tags=["proof-sparse"]
+def sparse_gradient(g, words):
+    used, place = np.unique(words, return_inverse=True)
+    return used, one_hot(place, len(used)).T @ g
 
 
-print(f"64 equal probabilities:             loss {np.log(64):.1f}")
-for temperature in (1.0, 0.05):
-    print(f"perfect matches, temperature {temperature:4}:  loss {info_nce(texts, texts, temperature):.1f}")
-twice = torch.cat([texts[:32], texts[:32]])
-print(f"the same, with each text twice:     loss {info_nce(twice, twice, 0.05):.1f}")
+used, sums = sparse_gradient(g, words)
+print("rows", used.tolist(), " sums", sums.tolist())
+many = np.random.default_rng(0).zipf(1.2, 4096) % 50257
+used, sums = sparse_gradient(np.ones((4096, 32), dtype="float32"), many)
+sparse, dense = used.nbytes + sums.nbytes, 50257 * 32 * 4
+print(f"{len(used)} of 50257 rows, {sparse / 1e6:.1f} MB; dense: {dense / 1e6:.1f} MB")
 
 # %% [markdown]
-# A cosine is at most 1, so at a temperature of 1 the softmax can't become confident: even perfect matches have a loss of 3.2. A
-# text that occurs twice is its own negative (a *false negative*), so the loss can't fall below ln 2 = 0.7.
+# In PyTorch, `nn.Embedding(…, sparse=True)` makes `weight.grad` such a sparse tensor, and its `coalesce()` adds up repeated rows.
+# `SparseAdam` accepts it, and so do `SGD` and `Adagrad`, unless they have a `weight_decay`. Most other optimizers refuse: "Adam
+# does not support sparse gradients, please consider SparseAdam instead". minitorch has no sparse gradients.
 #
-# **Interview · How do you train an embedding model for retrieval?**
+# **Interview · When do you want sparse gradients?**
 #
-# - *Thirty seconds:* I embed pairs that belong together and apply a cross-entropy to all cosines of the batch, so that the other
-#   texts serve as negatives. A temperature of about 0.05 lets the softmax become confident.
-# - *Longer:* Random negatives soon become too easy, so *hard negatives*, which an earlier model ranks high by mistake, are added.
-# - *They ask next:* Why not read query and text together? Such a cross-encoder is more accurate, but it can't index texts in
-#   advance, so it is used only to rerank hits.
-# - *The trap:* Duplicates in a batch, which become false negatives.
-# - *Proof:* `proof-in-batch-negatives`; you write the loss in an exercise of [chapter 16](16_losses_and_optimizers.ipynb).
+# - *Thirty seconds:* When the table is large and each batch uses only a few of its rows. The gradient's memory and
+#   the optimizer's work then grow with the batch and not with the table.
+# - *Longer:* `SparseAdam` updates its two means only for the rows that were used, so it isn't quite Adam: the means of rare words
+#   go stale. Besides, the means still fill two whole tables.
+# - *The trap:* Expecting a faster forward pass, which is a lookup either way.
+# - *Proof:* `proof-sparse`; what it avoids: `proof-unused-rows`.
