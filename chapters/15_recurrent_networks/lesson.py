@@ -27,8 +27,7 @@ for kind in ("RNN", "GRU", "LSTM"):
     print(f"{kind:4} outputs differ by {shown} words")
 
 # %% [markdown] tags=["short"]
-# All three networks forgot the first word, even the LSTM, which is famous for its memory. After a hundred words, the effect doesn't
-# show in four decimals. None of the networks is trained yet, but a network that can't see a word can't learn from it either. So
+# All three networks forgot the first word, even the LSTM, which is famous for its memory. None of the networks is trained yet, but a network that can't see a word can't learn from it either. So
 # what decides how far back a network sees?
 #
 # ## The smallest model
@@ -127,11 +126,11 @@ for name in ("norm of all gradients", "the same, clipped"):
 #
 # - *Thirty seconds:* Going back k steps multiplies the gradient k times by the same matrix and by derivatives of tanh. If that product
 #   shrinks, distant inputs get no gradient, and if it grows, the gradient explodes.
-# - *Longer:* Vanishing gradients are easy to miss, because the loss still falls while the network learns from nearby words. Exploding
-#   gradients are hard to miss, because the loss jumps or becomes `nan`.
+# - *Longer:* Vanishing gradients are easy to miss: the loss still falls while the network learns from nearby words. Exploding ones are
+#   hard to miss: the loss jumps or becomes `nan`.
 # - *They ask next:* What helps? Against exploding gradients, I clip the norm. Against vanishing ones, I use attention, or an LSTM or GRU
 #   whose gates start by keeping the state.
-# - *The trap:* "Clipping cures both." It can't bring back a gradient that is 0, and it turns an infinite one into `nan`.
+# - *The trap:* Expecting clipping to cure both. It can't bring back a gradient that is 0, and it turns an infinite one into `nan`.
 # - *Proof:* `proof-vanishing`, `proof-explodes`, `proof-gradient-over-time`.
 #
 # ### Truncated backpropagation
@@ -165,9 +164,9 @@ for retain in (False, True):
 #   within its segment.
 # - *Longer:* The state still carries information from earlier segments. But no gradient teaches the network to keep something for a
 #   later one.
-# - *They ask next:* What if you forget `detach`? The second `backward` raises an error, because the graph of the first segment has been freed.
-# - *The trap:* Don't answer that error with `retain_graph=True`. The graph then grows from segment to segment, and after an optimizer step
-#   `backward` raises an error again, because it needs the old weights. Passing no state on is wrong as well, since the network then starts
+# - *They ask next:* What if you forget `detach`? The second `backward` raises an error: the graph of the first segment has been freed.
+# - *The trap:* Answering that error with `retain_graph=True`. The graph then grows from segment to segment, and after an optimizer step
+#   `backward` raises an error again: it needs the old weights. Passing no state on is wrong as well, since the network then starts
 #   every segment from zeros.
 # - *Proof:* `proof-truncated`.
 #
@@ -221,8 +220,8 @@ pictures.curves(lines, range(60), xlabel="steps back", ylabel="gradient norm", l
 #   stay near 1, and there is no matrix and no tanh on that path.
 # - *Longer:* The network learns when to keep and when to forget, but it should begin by keeping. For a horizon of T steps, I start
 #   with a forget bias of about ln(T − 1). The usual bias of 1 fits only about four steps.
-# - *They ask next:* Can its gradients still explode? Yes, they can explode through $h$ and $U$, so I clip them.
-# - *The trap:* "LSTMs don't have vanishing gradients." As PyTorch initializes them, they do.
+# - *They ask next:* Can its gradients still explode? Yes, through $h$ and $U$, so I clip them.
+# - *The trap:* Believing that LSTMs don't have vanishing gradients. As PyTorch initializes them, they do.
 # - *Proof:* `proof-gradient-over-time`, `proof-recall`.
 #
 # ### Does the initialization matter?
@@ -279,9 +278,10 @@ pictures.curves(lines, range(10, 121, 10), xlabel="step", ylabel="loss, mean of 
 #   step costs the same even after a million tokens.
 # - *They ask next:* Are RNNs gone? No. They run on streams and small devices, and state-space models such as Mamba are recurrences again,
 #   although linear ones.
-# - *The trap:* "LSTMs solved long memory." They do so only if their gates start out near 1; otherwise the distant past gets no gradient.
+# - *The trap:* Saying that LSTMs solved long memory. They do so only if their gates start out near 1; otherwise the distant past gets no gradient.
 # - *Proof:* `proof-gradient-over-time`, `proof-recall`.
-#
+
+# %% [markdown] tags=["short"]
 # ## Linear recurrences: Mamba and linear attention
 # Without a nonlinearity, the step is $h_t = a_t h_{t-1} + b_t$. Two such steps make one step of the same form. So you can merge
 # pairs of steps, then pairs of pairs, until the whole sequence is done. That is a **parallel scan**:
@@ -310,8 +310,7 @@ print(
 )
 
 # %% [markdown]
-# This toy scan handles every t in every round, so it does O(T log T) work, whereas Mamba's kernel and chunked linear attention do O(T). So does the
-# scan that you write in [chapter 26](26_whiteboard_decoder.ipynb)'s exercise 14.
+# This toy scan handles every t in every round, so it does O(T log T) work. Mamba's kernel and chunked linear attention do O(T).
 #
 # What does a linear state cost? Its size is fixed, so its capacity is limited. *Linear attention*, for example, adds the product of
 # each key and value to one matrix, $S \leftarrow S + k v^\top$, and reads with $q^\top S$. The next cell stores pairs in such a
@@ -336,8 +335,7 @@ for pairs in (4, 16, 64, 256):
 # - *Longer:* The factors still depend on the input, which makes the model selective, because it can decide what to forget. They just don't
 #   depend on the state.
 # - *They ask next:* Does inference need the scan? No, it takes one cheap step per token, with a state that doesn't grow.
-# - *The trap:* "It is linear, so it can't learn nonlinear functions." Only the recurrence is linear, while the layers between two
-#   recurrences are not.
+# - *The trap:* Concluding that a linear recurrence can't learn nonlinear functions. The layers between two recurrences aren't linear.
 # - *Proof:* `proof-scan`.
 #
 # **Interview · Why do hybrid models mix recurrent layers with attention?**
@@ -347,12 +345,107 @@ for pairs in (4, 16, 64, 256):
 # - *Longer:* Jamba, for example, has one attention layer in eight, so its cache is about an eighth of that of a transformer of the
 #   same depth. Qwen3-Next and Kimi Linear have one in four. Their recurrent layers use the *delta rule*, with which a new value
 #   replaces the old one under its key instead of mixing with it ([chapter 26](26_whiteboard_decoder.ipynb)).
-# - *They ask next:* Which tasks show the difference? Copying, and looking something up in a long context, whereas perplexity hardly shows
-#   it.
+# - *They ask next:* Which tasks show the difference? Copying, and looking something up in a long context. Perplexity hardly shows it.
 # - *The trap:* Comparing the models only on short texts, which fit into the state.
 # - *Proof:* `proof-capacity`.
 #
-# ## GRU: one state instead of two
+# ## Output shapes of `nn.LSTM`
+# This layer has two stacked layers and reads in both directions:
+
+# %% tags=["proof-outputs"]
+layer = torch.nn.LSTM(8, 16, num_layers=2, batch_first=True, bidirectional=True)
+output, (h, c) = layer(torch.randn(5, 7, 8))
+print("output", tuple(output.shape), " h", tuple(h.shape), " c", tuple(c.shape))
+ends = {"output[:, -1], forward, and h[2]": output[:, -1, :16] - h[2]}
+ends |= {f"output[:, {t}], backward, and h[3]": output[:, t, 16:] - h[3] for t in (-1, 0)}
+print(*(f"{name} differ by {gap.abs().max().item():.1f}" for name, gap in ends.items()), sep="\n")
+
+# %% [markdown]
+# `output` holds the last layer's $h$ at every step, while `h` and `c` hold the last states of all layers and directions.
+#
+# **Interview · What does `nn.LSTM` return?**
+#
+# - *Thirty seconds:* `output`, which has the last layer's state at every step, and a tuple `(h, c)` with the last states of all
+#   layers and directions. Their shapes are (T, N, directions · H) and (layers · directions, N, H).
+# - *Longer:* With `batch_first` the batch comes first in inputs and outputs, but not in the states, and an unbatched input has no N. With
+#   `proj_size`, `output` and `h` have that width, and only `c` has H.
+# - *They ask next:* What represents a whole sentence in a bidirectional layer? `cat([h[-2], h[-1]], -1)`, the last states of the two
+#   directions.
+# - *The trap:* Using `output[:, -1]` of a batch-first layer, whose backward half comes from a direction that has made only one step.
+# - *Proof:* `proof-outputs`.
+#
+# ## Milestone: a bidirectional LSTM on a packed batch
+# The next cell copies the weights of a two-layer bidirectional LSTM into your library and feeds both a *packed* batch, three sequences of
+# different lengths without padding ([the end](#Padding-and-packed-sequences) explains how). Then it trains both for three steps.
+
+# %% tags=["proof-milestone"]
+source = torch.nn.LSTM(4, 5, num_layers=2, bidirectional=True)
+batch, losses = torch.randn(6, 3, 4), {}
+for library in (torch, mytorch):
+    model = library.nn.LSTM(4, 5, num_layers=2, bidirectional=True)
+    weights = {name: library.tensor(each.numpy()) for name, each in source.state_dict().items()}
+    model.load_state_dict(weights)
+    x = library.tensor(batch.numpy())
+    x = library.nn.utils.rnn.pack_padded_sequence(x, [4, 6, 2], enforce_sorted=False)
+    found = losses[library.__name__] = []
+    for _ in range(3):
+        loss = (model(x)[1][0] - 1).square().mean()
+        loss.backward()
+        for each in model.parameters():
+            each.data -= each.grad
+            each.grad = None
+        found.append(round(loss.item(), 4))
+print(losses)
+
+# %% [markdown] tags=["short"]
+# ## Rapid fire
+# 1. How many parameters does `LSTM(8, 16)` have? 4 · (16 · 8 + 16 · 16) and 2 · 4 · 16 biases, which is 1,664.
+# 2. Does an LSTM's number of parameters depend on the sequence length? No, all steps share the weights.
+# 3. Where does an LSTM's `dropout=` act? Between layers. With one layer it acts nowhere, and PyTorch warns.
+# 4. Is an LSTM's initial state learned? No, it is zeros unless you pass one.
+# 5. In which order do the weights of PyTorch's LSTM hold its gates? i, f, g, o: input, forget, candidate, output.
+
+# %% hidden=true tags=["proof-rapid-fire"]
+import warnings
+
+layer = torch.nn.LSTM(8, 16)
+print("1.", sum(each.numel() for each in layer.parameters()))
+print("2.", [tuple(layer(torch.ones(steps, 1, 8))[0].shape) for steps in (2, 50)])
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    torch.nn.LSTM(8, 16, dropout=0.5)
+print("3.", str(caught[0].message)[:68])
+zeros = torch.zeros(1, 1, 16)
+print("4.", torch.equal(layer(words)[0], layer(words, (zeros, zeros))[0]))
+with torch.no_grad():
+    layer.bias_hh_l0[16:32] = -100.0  # the second part: nothing stays
+print("5. without memory:", torch.equal(layer(words)[1][1], layer(words, (zeros, zeros + 9))[1][1]))
+
+# %% [markdown] tags=["short"]
+# ## Ten lines to remember
+# 1. A recurrent network is a loop with one step, shared weights and a state.
+# 2. Back through k steps, the gradient is multiplied k times by the same matrix and by derivatives of tanh.
+# 3. Vanishing gradients are easy to miss, exploding ones aren't. Clipping helps only against the latter.
+# 4. From segment to segment, pass the state on, but detach it.
+# 5. LSTM: c' = f·c + i·g and h' = o·tanh(c'), so along c the derivative is f.
+# 6. A forget bias near ln(T − 1) makes an LSTM start by keeping for T steps.
+# 7. GRU: h' = (1 − z)·n + z·h, with one state and three parts.
+# 8. `output` is the last layer at all steps, and `h` is all layers at their last step. For a sentence in both directions, take `h[-2]` and
+#    `h[-1]`.
+# 9. Padding is read like words unless you pack.
+# 10. A linear recurrence can be computed by a parallel scan, but its state has a fixed size.
+
+# %% [markdown]
+# ## You try
+# In [the exercises](../exercises/15_recurrent_networks.ipynb) you write the loop over time, the steps of LSTM and GRU, and the
+# layers around them. You also backpropagate through time by hand and fix a classifier whose answer depends on the rest of the
+# batch. One exercise predicts shapes, and one measures how far back a layer sees. (GRU and
+# packed batches are explained at the optional end.) [Chapter 16](16_losses_and_optimizers.ipynb)
+# trains what you have built.
+
+# %% [markdown]
+# ## If you have time
+# ### GRU: one state instead of two
 # A GRU has no cell. Its update gate $z$ mixes the old state with a new one, $h' = (1 - z) n + z h$. Its reset gate $r$ says how
 # much of the past goes into the candidate $n$. All layers here have *two* biases, one for the input and one for the state. Why?
 
@@ -379,36 +472,12 @@ for kind, parts in {"RNN": "h", "LSTM": "ifgo", "GRU": "rzn"}.items():
 #   replaces a part of what was there.
 # - *They ask next:* Why two biases? In LSTMs one would be enough, but in PyTorch's GRU the reset gate multiplies after the product with U,
 #   so the candidate's second bias matters.
-# - *The trap:* Some frameworks apply the reset gate before the product. If you load their weights, the shapes may fit, but the outputs
+# - *The trap:* Loading weights from a framework that applies the reset gate before the product: the shapes may fit, but the outputs
 #   differ.
 # - *Proof:* `proof-two-biases`.
-#
-# ## Output shapes of `nn.LSTM`
-# This layer has two stacked layers and reads in both directions:
-
-# %% tags=["proof-outputs"]
-layer = torch.nn.LSTM(8, 16, num_layers=2, batch_first=True, bidirectional=True)
-output, (h, c) = layer(torch.randn(5, 7, 8))
-print("output", tuple(output.shape), " h", tuple(h.shape), " c", tuple(c.shape))
-ends = {"output[:, -1], forward, and h[2]": output[:, -1, :16] - h[2]}
-ends |= {f"output[:, {t}], backward, and h[3]": output[:, t, 16:] - h[3] for t in (-1, 0)}
-print(*(f"{name} differ by {gap.abs().max().item():.1f}" for name, gap in ends.items()), sep="\n")
 
 # %% [markdown]
-# `output` holds the last layer's $h$ at every step, while `h` and `c` hold the last states of all layers and directions.
-#
-# **Interview · What does `nn.LSTM` return?**
-#
-# - *Thirty seconds:* It returns `output`, which has the last layer's state at every step, and a tuple `(h, c)` with the last states of all
-#   layers and directions. Their shapes are (T, N, directions · H) and (layers · directions, N, H).
-# - *Longer:* With `batch_first` the batch comes first in inputs and outputs, but not in the states, and an unbatched input has no N. With
-#   `proj_size`, `output` and `h` have that width, and only `c` has H.
-# - *They ask next:* What represents a whole sentence in a bidirectional layer? `cat([h[-2], h[-1]], -1)`, the last states of the two
-#   directions.
-# - *The trap:* People use `output[:, -1]` of a batch-first layer, but its backward half comes from a direction that has made only one step.
-# - *Proof:* `proof-outputs`.
-#
-# ## Padding and packed sequences
+# ### Padding and packed sequences
 # Sentences of different lengths are padded to a rectangle. Nothing tells the network which rows are padding, so it reads them like
 # words:
 
@@ -435,84 +504,16 @@ pictures.grids(("sorted, padded (T, N)", table, table > 0), "→", ("packed data
 #
 # **Interview · Why pack sequences?**
 #
-# - *Thirty seconds:* I pack them so that padding isn't read as words. Then the last state belongs to each sequence's own last word,
+# - *Thirty seconds:* So that padding isn't read as words. Then the last state belongs to each sequence's own last word,
 #   and no work is done for padding.
 # - *Longer:* Sequences are sorted by length, so the ones that continue are always the first rows. The layer can then take a slice
 #   instead of applying a mask.
-# - *They ask next:* What do you do without packing? I take `output` at each sequence's last step, which is correct for layers that only
+# - *They ask next:* What do you do without packing? Take `output` at each sequence's last step, which is correct for layers that only
 #   read forward. A backward direction, however, starts in the padding, and a second layer reads what that direction wrote.
-# - *The trap:* People sort by hand and forget to restore the order, although `enforce_sorted=False` does both.
+# - *The trap:* Sorting by hand and forgetting to restore the order, although `enforce_sorted=False` does both.
 # - *Proof:* `proof-padding`.
-#
-# ## Milestone: a bidirectional LSTM on a packed batch
-# The next cell copies the weights of a two-layer bidirectional LSTM into your library and feeds both a packed batch. Then it trains
-# both for three steps.
-
-# %% tags=["proof-milestone"]
-source = torch.nn.LSTM(4, 5, num_layers=2, bidirectional=True)
-batch, losses = torch.randn(6, 3, 4), {}
-for library in (torch, mytorch):
-    model = library.nn.LSTM(4, 5, num_layers=2, bidirectional=True)
-    weights = {name: library.tensor(each.numpy()) for name, each in source.state_dict().items()}
-    model.load_state_dict(weights)
-    x = library.tensor(batch.numpy())
-    x = library.nn.utils.rnn.pack_padded_sequence(x, [4, 6, 2], enforce_sorted=False)
-    found = losses[library.__name__] = []
-    for _ in range(3):
-        loss = (model(x)[1][0] - 1).square().mean()
-        loss.backward()
-        for each in model.parameters():
-            each.data -= each.grad
-            each.grad = None
-        found.append(round(loss.item(), 4))
-print(losses)
-
-# %% [markdown] tags=["short"]
-# ## Rapid fire
-# 1. How many parameters does `LSTM(8, 16)` have? 4 · (16 · 8 + 16 · 16) and 2 · 4 · 16 biases, which is 1,664.
-# 2. Does an LSTM's number of parameters depend on the sequence length? No, because all steps share the weights.
-# 3. Where does an LSTM's `dropout=` act? Between layers. With one layer it acts nowhere, and PyTorch warns.
-# 4. Is an LSTM's initial state learned? No, it is zeros unless you pass one.
-# 5. In which order do the weights of PyTorch's LSTM hold its gates? i, f, g, o: input, forget, candidate, output.
-
-# %% tags=["proof-rapid-fire"]
-import warnings
-
-layer = torch.nn.LSTM(8, 16)
-print("1.", sum(each.numel() for each in layer.parameters()))
-print("2.", [tuple(layer(torch.ones(steps, 1, 8))[0].shape) for steps in (2, 50)])
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    torch.nn.LSTM(8, 16, dropout=0.5)
-print("3.", str(caught[0].message)[:68])
-zeros = torch.zeros(1, 1, 16)
-print("4.", torch.equal(layer(words)[0], layer(words, (zeros, zeros))[0]))
-with torch.no_grad():
-    layer.bias_hh_l0[16:32] = -100.0  # the second part: nothing stays
-print("5. without memory:", torch.equal(layer(words)[1][1], layer(words, (zeros, zeros + 9))[1][1]))
-
-# %% [markdown] tags=["short"]
-# ## Ten lines to remember
-# 1. A recurrent network is a loop with one step, shared weights and a state.
-# 2. Back through k steps, the gradient is multiplied k times by the same matrix and by derivatives of tanh.
-# 3. Vanishing gradients are easy to miss, while exploding ones aren't, and clipping helps only against the latter.
-# 4. From segment to segment, pass the state on, but detach it.
-# 5. LSTM: c' = f·c + i·g and h' = o·tanh(c'), so along c the derivative is f.
-# 6. A forget bias near ln(T − 1) makes an LSTM start by keeping for T steps.
-# 7. GRU: h' = (1 − z)·n + z·h, with one state and three parts.
-# 8. `output` is the last layer at all steps, and `h` is all layers at their last step. For a sentence in both directions, take `h[-2]` and
-#    `h[-1]`.
-# 9. Padding is read like words unless you pack.
-# 10. A linear recurrence can be computed by a parallel scan, but its state has a fixed size.
-#
-# ## You try
-# In [the exercises](../exercises/15_recurrent_networks.ipynb) you write the loop over time, the steps of LSTM and GRU, and the
-# layers around them. You also backpropagate through time by hand and fix a classifier whose answer depends on the rest of the
-# batch. One exercise predicts shapes, and one measures how far back a layer sees. [Chapter 16](16_losses_and_optimizers.ipynb)
-# trains what you have built.
 
 # %% [markdown]
-# ## If you have time
 # ### The real one
 # This is a step in minitorch, where one function serves all kinds of layers and `mode` says which:
 
