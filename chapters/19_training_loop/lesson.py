@@ -167,7 +167,7 @@ print(f"all of them:    validation {on_validation.mean().item():.1%}, test {on_t
 # - *Thirty seconds:* You choose the model that does best on the validation set, so its validation score is too optimistic. The test set took
 #   no part in that choice, so its score is unbiased, as long as you look at it only once.
 # - *Longer:* The more candidates you try, the more of the best result is luck, as it was for the best of the thousand guessers.
-# - *They ask next:* Where do you compute the mean for normalizing the inputs? I compute it on the training set and use it on all three.
+# - *They ask next:* Where do you compute the mean for normalizing the inputs? On the training set, and I use it on all three.
 # - *The trap:* Choosing the epoch, the seed or the decision threshold on the test set.
 # - *Proof:* `proof-chosen-by-luck`.
 #
@@ -206,9 +206,9 @@ for name, (extra, wanted) in cases.items():
 #   look at the gradient norm and the learning rate, then for a missing `zero_grad`, and then for $\ln 0$, $\frac00$ or bad inputs.
 # - *Longer:* I overfit one batch, and if its loss doesn't approach 0, I look for the fault in the code or the learning rate rather than in
 #   the data.
-# - *They ask next:* How do you find the operation whose backward produces a `nan`? I switch on `torch.autograd.set_detect_anomaly`, which
+# - *They ask next:* How do you find the operation whose backward produces a `nan`? With `torch.autograd.set_detect_anomaly`, which
 #   names the operation's line in the forward pass ([chapter 07b](07b_vector_jacobian_products.ipynb)).
-# - *The trap:* "`nan` always means that the learning rate is too high", and "a rate that is too high always ends in `nan`".
+# - *The trap:* Reading every `nan` as a rate that is too high, or expecting such a rate to end in `nan` every time.
 # - *Proof:* `proof-deleted-lines`, `proof-one-batch`, `proof-learning-rate`.
 #
 # ## The complete training loop
@@ -370,7 +370,7 @@ pictures.curves(lines, xlabel="step", ylabel="loss (nats)", log="y", marks={"res
 #   gradients, and then call `optimizer.step()` and `scheduler.step()`. Only the forward and backward passes happen more than once per step.
 # - *Longer:* `autocast` goes around forward and loss, but not around `backward`, and with a `GradScaler` you unscale before you clip
 #   ([chapter 22](22_mixed_precision.ipynb)).
-# - *They ask next:* When may you save a checkpoint? I save it between two steps, because in the middle of a step I would have to save the
+# - *They ask next:* When may you save a checkpoint? Between two steps. In the middle of a step I would have to save the
 #   gradients, too.
 # - *The trap:* Stepping the scheduler after each micro-batch, so that the learning rate has decayed long before training ends.
 # - *Proof:* `proof-trainer`; exercise 2 checks the order.
@@ -471,13 +471,13 @@ for name, state in {"kept": kept, "copied": copied}.items():
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. What first loss do you expect for 100 classes? It should be near $\ln 100 \approx 4.6$.
-# 2. What does `zero_grad` set each gradient to? It sets it to None rather than zero, and `step` skips parameters without a
+# 1. What first loss do you expect for 100 classes? About $\ln 100 \approx 4.6$.
+# 2. What does `zero_grad` set each gradient to? None rather than zero, and `step` skips parameters without a
 #    gradient, while with zeros momentum and weight decay would still move them.
-# 3. What do you add to a running sum of losses? I add `loss.item()` on a CPU and `loss.detach()` on a GPU, because the loss itself
+# 3. What do you add to a running sum of losses? `loss.item()` on a CPU and `loss.detach()` on a GPU: the loss itself
 #    keeps its graph alive.
-# 4. Where in the loop may `zero_grad` be? It may be anywhere between `step` and the next `backward`.
-# 5. Do you clip gradients before or after `backward`? I clip them after `backward` and before the optimizer's `step`.
+# 4. Where in the loop may `zero_grad` be? Anywhere between `step` and the next `backward`.
+# 5. Do you clip gradients before or after `backward`? After `backward`, before `step`.
 #
 # ## Ten lines to remember
 # 1. Skipping `zero_grad`, `backward` or `step` raises no error, so know which numbers to expect.
@@ -560,7 +560,7 @@ pictures.slider(at, start={"rate": 0.5}, rate=list(runs))
 #   `.item()` waits for the GPU.
 # - *Longer:* The factor of 6 ignores the attention scores, whose cost matters for long sequences, and MFU doesn't count recomputed
 #   activations.
-# - *They ask next:* What do you check when MFU is 15 percent? I check whether the GPU waits for data or for communication, and whether the
+# - *They ask next:* What do you check when MFU is 15 percent? Whether the GPU waits for data or for communication, and whether the
 #   batch is large enough.
 # - *The trap:* Timing without `torch.cuda.synchronize()`, so that you measure only how fast kernels are launched.
 # - *Proof:* `proof-logging`.
@@ -597,8 +597,8 @@ print("sums in two orders:        ", (torch.tensor(1e8) + 1 - 1e8).item(), (torc
 #   difference in the last bit.
 # - *Longer:* Seed every generator, and give the loader a `generator` of its own, whose state belongs in the checkpoint. Pin versions, hardware
 #   and the number of threads as well.
-# - *They ask next:* How do you compare two models honestly? I train each of them with several seeds and report the mean and the spread.
-# - *The trap:* "I set the seed, so it's reproducible", until someone adds a layer and all random numbers after it shift.
+# - *They ask next:* How do you compare two models honestly? Train each of them with several seeds and report the mean and the spread.
+# - *The trap:* Relying on the seed alone, until someone adds a layer and all random numbers after it shift.
 # - *Proof:* `proof-same-seed`; the generator: `proof-trainer`.
 #
 # ### Deterministic algorithms
