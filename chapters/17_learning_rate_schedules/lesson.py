@@ -465,6 +465,7 @@ pictures.curves(paths, range(1, 401), xlabel="step", ylabel="weight")
 # [Chapter 12](12_norm_dropout_and_modes.ipynb) set the rate by hand, `0.02 * (1 - epoch / 8)`. Now a scheduler of `mytorch` does that, and a
 # small network on handwritten digits has the same losses as in minitorch:
 
+
 # %% tags=["proof-milestone"]
 def line(schedulers, optimizer):
     return schedulers.LambdaLR(optimizer, lambda t: 1 - t // 28 / 8)  # an epoch is 28 steps

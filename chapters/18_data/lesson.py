@@ -248,6 +248,7 @@ run("files/turns.py")
 # ### Does a pass over a `DataLoader` change your random numbers?
 # This loader doesn't shuffle. Does `rand(2)` give the same numbers after a pass over it?
 
+
 # %% tags=["proof-base-seed"]
 def numbers_after(passes, **options):
     torch.manual_seed(0)
