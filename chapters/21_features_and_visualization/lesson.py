@@ -1,15 +1,15 @@
 # %% [markdown]
 # # Features, transfer and pictures
 # What does a trained network look at, and can a picture prove it? How do you teach it new classes with a fraction of its parameters? This
-# lesson answers with hooks, occlusion, Grad-CAM, fine-tuning and LoRA, and your library gets the tools for them. At the end it also runs a
-# ResNet-18, and it writes files that TensorBoard draws.
+# lesson answers with hooks, fine-tuning, LoRA, occlusion and Grad-CAM, and your library gets the tools for them. At the end, it runs a
+# ResNet-18.
 
 # %% hidden=true
 from course import lesson
 
 mytorch = lesson.mytorch(21)  # your library as of this chapter, using your code wherever you've solved the exercises
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # ## Two explanations of a 3
 # A ResNet-18 of an eighth of the usual width has learned to read the handwritten digits 0 to 4, anywhere in an image. The next cell shows a
 # 3 and two pictures that are meant to show what the network looks at. One of them, the **saliency map**, is the gradient of the score, so
@@ -58,8 +58,8 @@ side_by_side(shown, "A 3; its saliency map, which is noise around the digit; its
 
 # %% [markdown] tags=["short"]
 # The edges look more convincing, but `edges` never uses the network, so it gives the same picture for an untrained one. An explanation of a
-# network has to change when the network does, and checking this is called a **model randomization test**. Saliency passes it only in part,
-# because even an untrained network gives a similar map. To find out more, you need to see what is inside.
+# network has to change when the network does, and checking this is called a **model randomization test**. Saliency passes it only in part:
+# even an untrained network gives a similar map. To find out more, you need to see what is inside.
 #
 # ## Forward hooks: read and change activations
 # What does the second stage of the network make of a digit? You could rewrite `forward` so that it returns that, but a **hook** needs no
@@ -86,11 +86,17 @@ print(f"results kept: {len(kept)}, with a graph: {sum(each.grad_fn is not None f
 handle.remove()
 
 # %% [markdown]
-# Each result keeps its graph alive, with everything that the graph saved for the backward pass, so the memory of four forward passes is in
-# use. The result isn't a copy either: a layer that later works in place overwrites it, as exercise 1 shows. A good tool therefore detaches,
-# copies, and removes its hooks even when something raises an exception. You will write such a tool in exercise 2: `features(model, names)`
-# needs only `get_submodule` and `register_forward_hook`, so it works on minitorch's models as well.
+# Each result keeps its graph alive, with everything that the graph saved for the backward pass. So the memory of four forward passes is in
+# use. The result isn't a copy either: a layer that later works in place overwrites it, as exercise 1 shows. A good tool therefore
 #
+# - detaches,
+# - copies,
+# - and removes its hooks, even when something raises an exception.
+#
+# You will write such a tool in exercise 2: `features(model, names)` needs only `get_submodule` and `register_forward_hook`, so it works on
+# minitorch's models as well.
+#
+# ### Ablate, steer and patch activations
 # A hook may also return something. This one **ablates** a channel of `layer2`, which means that it sets the channel to 0:
 
 # %% tags=["proof-replace"]
@@ -101,143 +107,82 @@ handle.remove()
 print(f"logit of the 3: {network(a_three)[0, 3].item():.1f}, without channel 5 {ablated:.1f}")
 
 # %% [markdown]
+# Instead of zeros, you can insert what the network computed for another input, which is called **activation patching**. Which channels of
+# `layer4` tell a 4 from a 3? Keep them from a run on a 4, and patch them into a run on the 3:
+
+# %% tags=["proof-patch"]
+a_four, of_the_four = draw(digits.images[digits.target == 4][-1:]), []
+handle = network.layer4.register_forward_hook(lambda module, args, result: of_the_four.append(result.detach().clone()))
+network(a_four)
+handle.remove()
+
+
+def margin(image, patched=()):
+    """The logit of the 4 minus that of the 3, with these channels from the run on the 4."""
+    chosen = torch.tensor([channel in patched for channel in range(64)]).reshape(64, 1, 1)
+    hook = network.layer4.register_forward_hook(lambda module, args, result: torch.where(chosen, of_the_four[0], result))
+    logits = network(image)[0]
+    hook.remove()
+    return (logits[4] - logits[3]).item()
+
+
+effects = [margin(a_three, {channel}) - margin(a_three) for channel in range(64)]
+strongest = np.argsort(effects)[::-1].tolist()
+print(f"the 3: {margin(a_three):.1f}, the 4: {margin(a_four):.1f}")
+for count in (1, 16, 64):
+    print(f"the 3, with {count} of 64 channels from the 4: {margin(a_three, strongest[:count]):.1f}")
+
+# %% [markdown]
 # **Interview · How do you get an inner activation without touching the model?**
 #
 # - *Thirty seconds:* Register a forward hook on the module with `register_forward_hook`. In the hook, keep `result.detach().clone()`, and
 #   call `handle.remove()` when you are done.
 # - *Longer:* The names come from `named_modules`, and `get_submodule("layer2.1.conv2")` returns the module. If you only want the features
-#   before the head, it is enough to set `model.fc = nn.Identity()`, while torchvision's `create_feature_extractor` rewrites the graph
-#   instead.
-# - *They ask next:* Which calls does a hook miss? It misses functions such as `F.relu`, and also `model.forward(x)`, which bypasses the
-#   hooks.
-# - *The trap:* A module may be used twice, as ResNet's `relu` is, and then a dict keeps only its last result.
+#   before the head, set `model.fc = nn.Identity()`. torchvision's `create_feature_extractor` rewrites the graph instead.
+# - *They ask next:* Which calls does a hook miss? Functions such as `F.relu`, and `model.forward(x)`, which bypasses the model's own hooks.
+# - *The trap:* Keeping results in a dict by name when a module runs twice, as ResNet's `relu` does: only its last result stays.
 # - *Proof:* `proof-hook`, `proof-rapid-fire`.
 #
 # **Interview · What may a forward hook return?**
 #
-# - *Thirty seconds:* If the hook returns None, nothing changes, whereas any other value replaces the module's result.
-# - *Longer:* So you can ablate a channel, add noise, or insert the activation of another run, which is called *activation
-#   patching*. In a language model people hook the residual stream. Adding a fixed vector to it is called *steering*, and a *sparse
-#   autoencoder* is trained to write its activations as a sum of a few features that can be named.
+# - *Thirty seconds:* None, and nothing changes. Any other value replaces the module's result, so you can ablate a channel, add noise, or
+#   patch in an activation.
 # - *They ask next:* What about a hook on a tensor? It may replace the gradient ([chapter 07b](07b_vector_jacobian_products.ipynb)).
-# - *The trap:* A lambda returns the value of its expression. `kept.append(…)` and `dict.update` return None, but many other calls
-#   don't, and then the hook replaces the result by accident.
+# - *The trap:* Replacing the result by accident: a lambda returns the value of its expression. `kept.append(…)` gives None, but many other
+#   calls don't.
 # - *Proof:* `proof-replace`.
+#
+# **Interview · How do you patch an activation from one prompt into another, and what does the result prove?**
+#
+# - *Thirty seconds:* I run the first prompt and keep the activation with a hook. Then I run the second, and a hook returns the kept value at
+#   one layer and position. If the output moves towards the first prompt's, that activation carries what differs between the two, for this
+#   pair at least.
+# - *Longer:* The prompts should have equal length and differ in one fact. In a language model, people patch the residual stream, a head or
+#   an MLP. Adding a fixed vector to the stream is *steering*, and a *sparse autoencoder* writes its activations as a sum of a few features
+#   that can be named.
+# - *They ask next:* Does no effect prove that a part is unused? No, another part may do the same work.
+# - *The trap:* Patching a layer whole: everything after it then repeats the other run, which proves nothing.
+# - *Proof:* `proof-patch`, on a layer's channels.
 #
 # **Interview · What leaks when hooks stay?**
 #
-# - *Thirty seconds:* Hooks that aren't removed cost memory and time, because they run in each forward pass. If they keep results that
-#   aren't detached, they also keep the graphs of those results alive.
-# - *Longer:* Use a context manager with `finally`, so that the hooks are removed after an exception, too.
-# - *They ask next:* Are hooks saved in a state dict? No, because it holds only parameters and buffers.
-# - *The trap:* Running a notebook's cell again registers a second hook, while the first one stays.
+# - *Thirty seconds:* Hooks that aren't removed run in each forward pass, which costs time. If they keep results that aren't detached, they
+#   keep the graphs of those results alive, too.
+# - *Longer:* Use a context manager with `finally`, so that the hooks are removed after an exception as well.
+# - *They ask next:* Are hooks saved in a state dict? No, only parameters and buffers.
+# - *The trap:* Running a notebook's cell twice, which registers a second hook beside the first.
 # - *Proof:* `proof-leak`, `proof-rapid-fire`.
 
 # %% [markdown]
-# ## Which pixels does a score depend on?
-# Saliency is only the simplest *attribution*. **Integrated gradients** averages the gradient on the way from a blank image to this one and
-# multiplies it by the pixel, so that the values add up to the difference of the two scores. **Occlusion** needs no gradient, because it
-# covers a patch and measures how far the score falls. (A score here is a logit, the output before softmax.)
-
-# %% tags=["proof-attributions"]
-path = ((torch.arange(64) + 0.5) / 64).reshape(-1, 1, 1, 1) * a_three
-path.requires_grad_()
-(gradients,) = torch.autograd.grad(network(path)[:, 3].sum(), path)
-integrated = (a_three * gradients.mean(0))[0].sum(0)
-with torch.no_grad():
-    score, of_blank = (network(each)[0, 3].item() for each in (a_three, 0 * a_three))
-    drops = np.zeros((48, 48))
-    for row in range(0, 48, 8):
-        for column in range(0, 48, 8):
-            covered = a_three.clone()
-            covered[:, :, row : row + 8, column : column + 8] = 0
-            drops[row : row + 8, column : column + 8] = score - network(covered)[0, 3].item()
-print(f"integrated gradients add up to {integrated.sum().item():.1f}; the scores differ by {score - of_blank:.1f}")
-print(f"occluding the most important patch lowers the score from {score:.1f} by {drops.max():.1f}")
-maps = {"the 3": a_three[0, 0].numpy(), "integrated gradients": integrated.numpy().clip(0), "occlusion": drops.clip(0)}
-side_by_side(maps, "A 3; integrated gradients mark strokes of it; occlusion marks a block at its lower bow.")
-
-# %% [markdown]
-# **Grad-CAM** is coarser on purpose. Since the maps of a deep layer still have positions, Grad-CAM weights each map by the mean gradient of
-# the score with respect to it, adds the maps up, and keeps what is positive. You will write it in exercise 4. Now put three methods to the
-# model randomization test, in which weights become random from the head down to some layer, with three different seeds:
-
-# %% tags=["proof-sanity"]
-
-
-def grad_cam(model, images, classes):
-    return mytorch.utils.grad_cam(model, "layer2", images, classes)
-
-
-methods = (mytorch.utils.saliency, grad_cam, edges)
-before = {method: method(reader, images, classes).flatten() for method in methods}
-parts = ("fc", "layer4", "layer3", "layer2")
-kept = {(part, method): [] for part in parts for method in methods}
-for seed in range(3):
-    mytorch.manual_seed(seed)
-    scrambled = mine.resnet18(weights="DEFAULT").eval()
-    for part in parts:
-        for module in scrambled.get_submodule(part).modules():
-            if hasattr(module, "reset_parameters"):
-                module.reset_parameters()
-        for method in methods:
-            now = method(scrambled, images, classes).flatten()
-            kept[part, method].append(spearmanr(now, before[method])[0])
-print("rank correlation with the map before, on three seeds")
-for part in parts:
-    found = [f"{each.__name__} {min(kept[part, each]):.1f} to {max(kept[part, each]):.1f}" for each in methods]
-    print(f"random from {part} up: ", ",  ".join(found))
-
-# %% [markdown]
-# The edges don't react at all, and saliency still correlates at 0.5 when most layers are random. Grad-CAM keeps less of its map in each of
-# the runs, but look at its spread: after the head alone it is between 0.2 and 0.7, so a test with one seed could tell you either.
-#
-# **Interview · Is a saliency map an explanation?**
-#
-# - *Thirty seconds:* It is a derivative, so it says what an infinitesimal change of each pixel would do. That isn't what the decision rests
-#   on, and the map is noisy.
-# - *Longer:* Test any attribution by model randomization: when you randomize the weights layer by layer, the map has to change. Integrated
-#   gradients at least add up to the difference of two scores, although they depend on the baseline image.
-# - *They ask next:* What is better? Intervene: ablate a channel or occlude a patch, and measure how the score changes. Grad-CAM answers
-#   *where*, coarsely, and passes the randomization test better in this chapter's runs.
-# - *The trap:* Judging by eye, although even an edge detector's picture looks like an explanation.
-# - *Proof:* `proof-sanity`, `proof-attributions`; ablation: `proof-replace`.
-#
-# ### Grad-CAM
-# Here is an image with two digits. Move the 4, and choose which class the heat is evidence for:
-
-
-# %% tags=["proof-Grad-CAM"]
-def explained(asked, column):
-    image = mytorch.zeros(1, 3, 48, 80)
-    for number, left in ((3, 0), (4, column)):
-        image[:, :, 12:36, left : left + 24] = mine.digit_images(digits.images[digits.target == number][-1:], 24)
-    return image[0, 0].numpy(), mytorch.utils.grad_cam(reader, "layer3", image, mytorch.tensor([asked]))[0].numpy()
-
-
-def overlay(asked, column):
-    (image, heat), panel = explained(asked, column), pictures.axes(5, 3.2)
-    panel.imshow(image, cmap="gray_r")
-    panel.imshow(heat, cmap="YlOrRd", alpha=0.75 * heat / heat.max(), extent=(-0.5, 79.5, 47.5, -0.5))
-    panel.set(xlabel="column (pixels)", ylabel="row (pixels)", title=f"evidence for a {asked}")
-    return pictures.publish(panel, f"A 3 on the left, a 4 from column {column} on; the heat is at the {asked}.")
-
-
-for asked, (_, heat) in {asked: explained(asked, 52) for asked in (3, 4)}.items():
-    print(f"for a {asked}, the left two fifths have {heat[:, :2].sum() / heat.sum():.1f} of the heat")
-pictures.slider(overlay, start={"asked": 4, "column": 52}, asked=[3, 4], column=[28, 36, 44, 52])
-
-# %% [markdown]
-# The network was trained on one digit per image and was never given positions, yet the heat is at the right digit. Each block is one
-# position of `layer3`'s maps. A block may be hot although the paper below it is blank: its *receptive field*, the pixels that it depends
-# on, is far larger than the block ([chapter 11](11_convolution.ipynb)).
-
-# %% [markdown]
 # ## Transfer learning: linear probe and fine-tuning
-# Now teach the network the digits 5 to 9 from 100 images, each drawn at a random position. There are three ways: you can train the whole
-# network from random weights, train a new head on frozen features, which is called a **linear probe**, or train the whole network from its
-# trained weights, which is **fine-tuning**. Each way has three seeds, and the best learning rate of 0.003, 0.01 and 0.03. (minitorch's
-# `transforms()` takes a size and positions, while torchvision's doesn't.)
+# Now teach the network the digits 5 to 9 from 100 images, each drawn at a random position. There are three ways:
+#
+# - train the whole network from random weights,
+# - train a new head on frozen features, which is called a **linear probe**,
+# - or train the whole network from its trained weights, which is **fine-tuning**.
+#
+# Each way has three seeds, and the best learning rate of 0.003, 0.01 and 0.03. (minitorch's `transforms()` takes a size and positions;
+# torchvision's doesn't.)
 
 # %% tags=["proof-transfer"]
 order = np.random.default_rng(0).permutation(np.flatnonzero(digits.target >= 5))
@@ -280,15 +225,18 @@ for name, (make, lr) in ways.items():
 pictures.curves(histories, xlabel="step", ylabel="loss (nats)", alt="The fine-tuned loss falls fastest.")
 
 # %% [markdown]
-# The cell prints no counts because they differ a little between processors. Where this was written, the networks read 220 to 253 digits
-# when trained from scratch, 249 to 268 with the probe, and 334 to 346 after fine-tuning. So fine-tuning wins by more than seeds differ. A
-# probe of 325 parameters reads about as many digits as the whole network trained from random weights, and the difference between these
-# two is no larger than that between seeds. All counts are slightly optimistic, since the rates were chosen on the same 400 digits. The
-# probe's batch norm stays in evaluation mode because its statistics belong to what is frozen. (Exercise 8 measures four ways.)
+# The cell prints no counts because they differ a little between processors. Where this was written, the networks read
+#
+# - 220 to 253 digits when trained from scratch,
+# - 249 to 268 with the probe,
+# - and 334 to 346 after fine-tuning.
+#
+# So fine-tuning wins by more than seeds differ. A probe of 325 parameters reads about as many digits as the whole network trained from
+# random weights. All counts are slightly optimistic, since the rates were chosen on the same 400 digits. (Exercise 8 measures four ways.)
 #
 # ### Is freezing the same as `eval()`?
-# It isn't, as one step of SGD shows on a network that is "frozen" in one way or the other. At the end of the cell, the head is
-# frozen as well, but only after a backward pass:
+# No. The next cell takes one step of SGD on a network that is "frozen" in one way or the other. At its end the head is frozen as well, but
+# only after a backward pass:
 
 # %% tags=["proof-freezing"]
 for name, model in {each: resnet18(weights="DEFAULT") for each in ("eval()", "requires_grad_(False)")}.items():
@@ -312,14 +260,15 @@ print("a head that was frozen after backward moves:", not torch.equal(model.fc.w
 # **Interview · You fine-tune on 500 images: what do you freeze, which learning rates, and what about batch norm?**
 #
 # - *Thirty seconds:* Train a linear probe first, as a baseline. Then unfreeze from the top, with a small learning rate for pretrained
-#   layers and a larger one for the new head, and validate as you go.
+#   layers and a larger one for the new head, and validate as you go. Batch norm stays in evaluation mode.
 # - *Longer:* Two rates are two parameter groups ([chapter 16](16_losses_and_optimizers.ipynb)), and rates that shrink from layer to layer
-#   towards the input are called *layer-wise decay*. With small batches keep batch norm in evaluation mode, as [chapter
-#   12](12_norm_dropout_and_modes.ipynb) shows, or its statistics drift.
+#   towards the input are called *layer-wise decay*. In small batches, batch norm's statistics would drift ([chapter
+#   12](12_norm_dropout_and_modes.ipynb)).
 # - *They ask next:* How do you know that the pretrained weights help? Train the same network from scratch, on several seeds.
-# - *The trap:* Calling `model.train()` at the start of each epoch puts the frozen batch norms back into training mode.
+# - *The trap:* Calling `model.train()` at the start of each epoch, which puts the frozen batch norms back into training mode.
 # - *Proof:* `proof-transfer`, `proof-freezing`; loading: `proof-wrong-keyword`.
-#
+
+# %% [markdown] tags=["short"]
 # ## LoRA
 # Full fine-tuning keeps a copy of all weights for each task, although the change that a task needs is often close to a matrix of low
 # rank. **LoRA** therefore freezes a layer's weight $W$ and adds a trainable update,
@@ -338,10 +287,6 @@ furthest = [(adapted(x) - other(x)).abs().max().item() for other in (base, adapt
 print(f"after a step it differs from the base by {furthest[0]:.1f}, and from its merged layer by {furthest[1]:.3f}")
 
 # %% [markdown]
-# **Which layers?** The paper adapted the query and value projections of attention. Today adapters usually go on all linear layers of a
-# block, because QLoRA's authors needed that to match full fine-tuning. If memory is short, people lower $r$ rather than the number of
-# adapted layers. Typical ranks are 8 to 64.
-#
 # **QLoRA** also shrinks the frozen part. It stores $W$ in 4 bits (the data type NF4), dequantizes it to bfloat16 for each matrix
 # multiplication, and trains adapters in 16 bits. The weights of a 7B model then take about 4 GB instead of 14, and gradients and optimizer
 # state exist for the adapters only.
@@ -359,10 +304,194 @@ print(f"after a step it differs from the base by {furthest[0]:.1f}, and from its
 # - *The trap:* "The backward pass is nearly free." Gradients still flow through the frozen layers, and activations are saved for
 #   them.
 # - *Proof:* `proof-LoRA`, `proof-rapid-fire`.
+#
+# **Interview · Which layers do you give LoRA, and how do you choose r?**
+#
+# - *Thirty seconds:* All linear layers of a block, attention's and the MLP's. The LoRA paper adapted only the query and value projections,
+#   but QLoRA's authors needed all to match full fine-tuning. I start with a rank of 8 to 64 and raise it until the validation loss stops
+#   falling.
+# - *They ask next:* Memory is short. Fewer layers or a smaller $r$? A smaller $r$.
+# - *The trap:* Raising $r$ on attention alone instead of adapting the MLP as well.
+# - *Proof:* the parameters that a rank costs: `proof-rapid-fire`.
 
 # %% [markdown]
-# ## Embeddings, PCA and t-SNE
-# If you average each map of a layer over its positions, you get one vector per image, its features or **embedding**. Take 250 digits from 5
+# ## Which pixels does a score depend on?
+# Saliency is only the simplest *attribution*. **Integrated gradients** averages the gradient on the way from a blank image to this one and
+# multiplies it by the pixel, so that the values add up to the difference of the two scores. **Occlusion** needs no gradient, because it
+# covers a patch and measures how far the score falls. (A score here is a logit, the output before softmax.)
+
+# %% tags=["proof-attributions"]
+path = ((torch.arange(64) + 0.5) / 64).reshape(-1, 1, 1, 1) * a_three
+path.requires_grad_()
+(gradients,) = torch.autograd.grad(network(path)[:, 3].sum(), path)
+integrated = (a_three * gradients.mean(0))[0].sum(0)
+with torch.no_grad():
+    score, of_blank = (network(each)[0, 3].item() for each in (a_three, 0 * a_three))
+    drops = np.zeros((48, 48))
+    for row in range(0, 48, 8):
+        for column in range(0, 48, 8):
+            covered = a_three.clone()
+            covered[:, :, row : row + 8, column : column + 8] = 0
+            drops[row : row + 8, column : column + 8] = score - network(covered)[0, 3].item()
+print(f"integrated gradients add up to {integrated.sum().item():.1f}; the scores differ by {score - of_blank:.1f}")
+print(f"occluding the most important patch lowers the score from {score:.1f} by {drops.max():.1f}")
+maps = {"the 3": a_three[0, 0].numpy(), "integrated gradients": integrated.numpy().clip(0), "occlusion": drops.clip(0)}
+side_by_side(maps, "A 3; integrated gradients mark strokes of it; occlusion marks a block at its lower bow.")
+
+# %% [markdown]
+# **Grad-CAM** is coarser on purpose. The maps of a deep layer still have positions, so Grad-CAM weights each map by the mean gradient of the
+# score with respect to it, adds the maps up, and keeps what is positive. You will write it in exercise 4. Now put three methods to the
+# model randomization test of the opening. Weights become random from the head down to some layer, with three different seeds:
+
+# %% tags=["proof-sanity"]
+
+
+def grad_cam(model, images, classes):
+    return mytorch.utils.grad_cam(model, "layer2", images, classes)
+
+
+methods = (mytorch.utils.saliency, grad_cam, edges)
+before = {method: method(reader, images, classes).flatten() for method in methods}
+parts = ("fc", "layer4", "layer3", "layer2")
+kept = {(part, method): [] for part in parts for method in methods}
+for seed in range(3):
+    mytorch.manual_seed(seed)
+    scrambled = mine.resnet18(weights="DEFAULT").eval()
+    for part in parts:
+        for module in scrambled.get_submodule(part).modules():
+            if hasattr(module, "reset_parameters"):
+                module.reset_parameters()
+        for method in methods:
+            now = method(scrambled, images, classes).flatten()
+            kept[part, method].append(spearmanr(now, before[method])[0])
+print("rank correlation with the map before, on three seeds")
+for part in parts:
+    found = [f"{each.__name__} {min(kept[part, each]):.1f} to {max(kept[part, each]):.1f}" for each in methods]
+    print(f"random from {part} up: ", ",  ".join(found))
+
+# %% [markdown]
+# The edges don't react at all, and saliency still correlates at 0.5 when most layers are random. Grad-CAM keeps less of its map in each of
+# the runs, but look at its spread: after the head alone it is between 0.2 and 0.7, so a test with one seed could tell you either.
+#
+# **Interview · Is a saliency map an explanation?**
+#
+# - *Thirty seconds:* It is a derivative, so it says what an infinitesimal change of each pixel would do. That isn't what the decision rests
+#   on, and the map is noisy.
+# - *Longer:* Test any attribution by model randomization: when you randomize the weights layer by layer, the map has to change. Integrated
+#   gradients at least add up to the difference of two scores, although they depend on the baseline image.
+# - *They ask next:* What is better? Intervene: ablate a channel or occlude a patch, and measure how the score changes. Grad-CAM answers
+#   *where*, coarsely, and passes the randomization test better in this chapter's runs.
+# - *The trap:* Judging by eye. Even an edge detector's picture looks like an explanation.
+# - *Proof:* `proof-sanity`, `proof-attributions`; ablation: `proof-replace`.
+#
+# ### Grad-CAM
+# Here is an image with two digits. Move the 4, and choose which class the heat is evidence for:
+
+
+# %% tags=["proof-Grad-CAM"]
+def explained(asked, column):
+    image = mytorch.zeros(1, 3, 48, 80)
+    for number, left in ((3, 0), (4, column)):
+        image[:, :, 12:36, left : left + 24] = mine.digit_images(digits.images[digits.target == number][-1:], 24)
+    return image[0, 0].numpy(), mytorch.utils.grad_cam(reader, "layer3", image, mytorch.tensor([asked]))[0].numpy()
+
+
+def overlay(asked, column):
+    (image, heat), panel = explained(asked, column), pictures.axes(5, 3.2)
+    panel.imshow(image, cmap="gray_r")
+    panel.imshow(heat, cmap="YlOrRd", alpha=0.75 * heat / heat.max(), extent=(-0.5, 79.5, 47.5, -0.5))
+    panel.set(xlabel="column (pixels)", ylabel="row (pixels)", title=f"evidence for a {asked}")
+    return pictures.publish(panel, f"A 3 on the left, a 4 from column {column} on; the heat is at the {asked}.")
+
+
+for asked, (_, heat) in {asked: explained(asked, 52) for asked in (3, 4)}.items():
+    print(f"for a {asked}, the left two fifths have {heat[:, :2].sum() / heat.sum():.1f} of the heat")
+pictures.slider(overlay, start={"asked": 4, "column": 52}, asked=[3, 4], column=[28, 36, 44, 52])
+
+# %% [markdown]
+# The network was trained on one digit per image and was never given positions, yet the heat is at the right digit. Each block is one
+# position of `layer3`'s maps. A block may be hot although the paper below it is blank: its *receptive field*, the pixels that it depends
+# on, is far larger than the block ([chapter 11](11_convolution.ipynb)).
+
+# %% [markdown]
+# ## Milestone: ResNet-18 on your library
+# `minitorch/models/resnet.py` runs on `mytorch`, unchanged but for its imports, and your `load` has read the same file of weights. Are the
+# features the same?
+
+# %% tags=["proof-milestone"]
+names = ["conv1", "layer1", "layer3", "layer4"]
+with mytorch.utils.features(reader, names) as found, mytorch.utils.features(network, names) as expected:
+    reader(mytorch.tensor(a_three.tolist())), network(a_three)
+for name in names:
+    largest, apart = expected[name].max().item(), np.abs(found[name].numpy() - expected[name].numpy()).max()
+    print(f"{name:7} {tuple(found[name].shape)!s:16} up to {largest:.1f}, differs by {apart:.3f}")
+
+# %% [markdown]
+# You can look at a **filter** of the first layer directly, because its weights form a small image. The upper row has the eight filters, and
+# the lower row has the **feature map** that each of them makes of the 3. (The input's three channels are equal, so only the sum of a
+# filter's channels matters.)
+
+# %% tags=["proof-filters"]
+titles = [f"{kind} {number}" for kind in ("filter", "map") for number in range(8)]
+pictures.images([*network.conv1.weight.sum(1).detach().numpy(), *expected["conv1"][0].numpy()], titles, columns=8)
+
+# %% [markdown]
+# The filters look like noise rather than the edge detectors in textbooks, which come from long training on photographs. Their maps are
+# easier to read: they show strokes and outlines. In deeper layers a filter has as many channels as the layer before it has maps. Its weights
+# no longer form a picture, and you look at its maps instead.
+
+# %% [markdown]
+# ## The real one
+# This is minitorch's method that registers a hook:
+
+# %%
+import inspect
+
+print(inspect.getsource(nn.Module.register_forward_hook))
+
+# %% [markdown] tags=["short"]
+# PyTorch's method has the same options: keyword arguments for the hook, a hook that runs even if `forward` raises, and a place before the
+# other hooks.
+#
+# ## Rapid fire
+# 1. A hook stores each output of a ResNet under its module's name. What is left of a block's `relu`? Only the result of its second call.
+# 2. Does `model.forward(x)` run the model's own hooks? No, only a call of the model itself does.
+# 3. Are a module's hooks in its state dict? No: parameters and buffers, nothing else.
+# 4. What does a ResNet return once its `fc` is `nn.Identity()`? The features before `fc`.
+# 5. How many parameters does LoRA with `r = 4` train on a 4,096 × 4,096 layer? 32,768, which is 0.2 % of the layer's.
+
+# %% tags=["proof-rapid-fire"]
+calls = []
+network.layer1[0].relu.register_forward_hook(lambda *about: calls.append("relu"))
+network.register_forward_hook(lambda *about: calls.append("network"))
+network.forward(a_three)
+print("1.", calls.count("relu"), " 2.", calls.count("network"))
+print("3.", len(network.state_dict()) - len(reader.state_dict()), "more entries than without hooks")
+network.fc = nn.Identity()
+print("4.", tuple(network(a_three).shape), f" 5. {4 * (4096 + 4096):,}, {4 * (4096 + 4096) / 4096**2:.1%}")
+
+# %% [markdown] tags=["short"]
+# ## Ten lines to remember
+# 1. In a hook, detach and clone; afterwards, remove the hook, even when something raises.
+# 2. A value that a forward hook returns, unless None, replaces the result.
+# 3. Patch an activation from another run to find out which part carries a difference.
+# 4. First train a probe, then fine-tune, and train from scratch as a control, each on several seeds.
+# 5. Freezing takes `requires_grad_(False)` for parameters, `eval()` for batch norm, and cleared gradients.
+# 6. LoRA starts with B = 0, trains r (in + out) parameters, and is merged at the end. QLoRA also keeps W in 4 bits.
+# 7. Ablate a channel or occlude a patch to measure what a score depends on.
+# 8. An attribution must change when the weights are randomized, or it doesn't explain the network.
+# 9. Grad-CAM adds up a layer's maps, weighted by the mean gradient of the score.
+# 10. PCA never lengthens a distance unless you whiten; the sizes and gaps of t-SNE's clusters mean nothing.
+#
+# ## You try
+# In [the exercises](../exercises/21_features_and_visualization.ipynb) you predict what a hook holds; write `features`, LoRA, saliency and
+# Grad-CAM, PCA and the events of TensorBoard (both from the optional end) for `mytorch`; fix a hook that stops training; and measure four
+# ways to teach the network new digits. [Chapter 22](22_mixed_precision.ipynb), about half precision, is next.
+
+# %% [markdown]
+# ## If you have time
+# ### Embeddings, PCA and t-SNE
+# Average each map of a layer over its positions, and you get one vector per image, its features or **embedding**. Take 250 digits from 5
 # to 9, which the network has never seen, and their 16 features of `layer2`. Embeddings are usually compared by **cosine similarity**, which
 # ignores their lengths. How often is the nearest neighbour the same digit, before and after a projection to two dimensions?
 
@@ -397,12 +526,13 @@ def clouds(sets, labels, names, alt):
 clouds(flat, labels, range(5, 10), "The digits 5 to 9: clouds that overlap under PCA, and islands under t-SNE.")
 
 # %% [markdown]
-# PCA finds the directions of largest variance. Because it is a projection, a distance in the picture is at most the real one
-# (unless you *whiten*, which divides each axis by its standard deviation), and whatever differs in the other 14 directions is lost.
-# t-SNE, in contrast, moves the points until neighbours are neighbours again, so its axes have neither a unit nor a direction, and the
-# picture has no numbers beside them. What does that cost?
+# PCA finds the directions of largest variance. It is a projection, so a distance in the picture is at most the real one. (*Whitening*, which
+# divides each axis by its standard deviation, gives that up.) Whatever differs in the other 14 directions is lost.
 #
-# ### Do t-SNE's distances and cluster sizes mean something?
+# t-SNE moves the points until neighbours are neighbours again. Its axes have neither a unit nor a direction, and the picture has no numbers
+# beside them. What does that cost?
+#
+# #### Do t-SNE's distances and cluster sizes mean something?
 # A common myth says so. The next cell makes three clusters in ten dimensions, of which B is ten times as wide as A, while C is far away
 # from both:
 
@@ -419,94 +549,16 @@ clouds(sets, np.repeat([*"ABC"], 60), "ABC", "After t-SNE, the three clouds have
 # %% [markdown]
 # **Interview · t-SNE or PCA?**
 #
-# - *Thirty seconds:* PCA is linear, so new points can be projected too, each axis has a variance, and no distance grows. t-SNE
-#   shows which points are neighbours, and only that: its axes mean nothing, and neither do the sizes of clusters and the gaps
-#   between them.
-# - *Longer:* Exact PCA gives the same axes in each run, but for their signs, as long as the variances differ. Randomized solvers, such as
-#   `torch.pca_lowrank` and scikit-learn's default on large data, don't where the variances are close. t-SNE depends on its seed and
-#   perplexity, and UMAP has the same limits. With hundreds of dimensions, run PCA first.
+# - *Thirty seconds:* PCA is linear: new points can be projected too, each axis has a variance, and no distance grows. t-SNE shows which
+#   points are neighbours, and only that. Its axes mean nothing, and neither do the sizes of clusters and the gaps between them.
+# - *Longer:* Exact PCA gives the same axes in every run, up to sign, if the variances are distinct. Randomized solvers, such as
+#   `torch.pca_lowrank`, may not if two variances are close. t-SNE depends on its seed and perplexity; with hundreds of dimensions, run PCA
+#   first.
 # - *They ask next:* How do you show that classes are separable? Train a linear probe, or count same-class neighbours, before you project.
-# - *The trap:* Reading sizes and distances off a t-SNE picture because it looks like a map.
+# - *The trap:* Reading sizes and distances off a t-SNE picture as if it were a map.
 # - *Proof:* `proof-projections`, [t-SNE](proof-t-SNE).
 
 # %% [markdown]
-# ## Milestone: ResNet-18 on your library
-# `minitorch/models/resnet.py` runs on `mytorch`, unchanged but for its imports, and your `load` has read the same file of weights. Are the
-# features the same?
-
-# %% tags=["proof-milestone"]
-names = ["conv1", "layer1", "layer3", "layer4"]
-with mytorch.utils.features(reader, names) as found, mytorch.utils.features(network, names) as expected:
-    reader(mytorch.tensor(a_three.tolist())), network(a_three)
-for name in names:
-    largest, apart = expected[name].max().item(), np.abs(found[name].numpy() - expected[name].numpy()).max()
-    print(f"{name:7} {tuple(found[name].shape)!s:16} up to {largest:.1f}, differs by {apart:.3f}")
-
-# %% [markdown]
-# You can look at a **filter** of the first layer directly, because its weights form a small image. The upper row has the eight filters, and
-# the lower row has the **feature map** that each of them makes of the 3. (The input's three channels are equal, so only the sum of a
-# filter's channels matters.)
-
-# %% tags=["proof-filters"]
-titles = [f"{kind} {number}" for kind in ("filter", "map") for number in range(8)]
-pictures.images([*network.conv1.weight.sum(1).detach().numpy(), *expected["conv1"][0].numpy()], titles, columns=8)
-
-# %% [markdown]
-# The filters look like noise rather than the edge detectors in textbooks, which come from long training on photographs. Their maps are
-# easier to read, since they show strokes and outlines. In deeper layers a filter has as many channels as the layer before it has maps, so
-# its weights no longer form a picture, and you look at its maps instead.
-
-# %% [markdown]
-# ## The real one
-# This is minitorch's method that registers a hook:
-
-# %%
-import inspect
-
-print(inspect.getsource(nn.Module.register_forward_hook))
-
-# %% [markdown] tags=["short"]
-# PyTorch's method has the same options: keyword arguments for the hook, a hook that runs even if `forward` raises, and a place before the
-# other hooks.
-#
-# ## Rapid fire
-# 1. A hook stores each output of a ResNet under its module's name. What is left of a block's `relu`? The result of the last of
-#    its two calls is left.
-# 2. Does `model.forward(x)` run the model's own hooks? No, because only a call of the model itself runs them.
-# 3. Are a module's hooks in its state dict? No, because it holds only parameters and buffers.
-# 4. What does a ResNet return once its `fc` is `nn.Identity()`? It returns the features before `fc`.
-# 5. How many parameters does LoRA with `r = 4` train on a 4,096 × 4,096 layer? It trains 32,768, which is 0.2 % of the layer's.
-
-# %% tags=["proof-rapid-fire"]
-calls = []
-network.layer1[0].relu.register_forward_hook(lambda *about: calls.append("relu"))
-network.register_forward_hook(lambda *about: calls.append("network"))
-network.forward(a_three)
-print("1.", calls.count("relu"), " 2.", calls.count("network"))
-print("3.", len(network.state_dict()) - len(reader.state_dict()), "more entries than without hooks")
-network.fc = nn.Identity()
-print("4.", tuple(network(a_three).shape), f" 5. {4 * (4096 + 4096):,}, {4 * (4096 + 4096) / 4096**2:.1%}")
-
-# %% [markdown] tags=["short"]
-# ## Ten lines to remember
-# 1. In a hook, detach and clone; afterwards, remove the hook, even when something raises.
-# 2. A value that a forward hook returns, unless None, replaces the result.
-# 3. Ablate a channel or occlude a patch to measure what a score depends on.
-# 4. An attribution must change when the weights are randomized, or it doesn't explain the network.
-# 5. Grad-CAM adds up a layer's maps, weighted by the mean gradient of the score.
-# 6. PCA never lengthens a distance unless you whiten, whereas the sizes and gaps of t-SNE's clusters mean nothing.
-# 7. First train a probe, then fine-tune, and train from scratch as a control, each on several seeds.
-# 8. Freezing takes `requires_grad_(False)` for parameters, `eval()` for batch norm, and cleared gradients.
-# 9. LoRA starts with B = 0, trains r (in + out) parameters, and is merged at the end, while QLoRA also keeps W in 4 bits.
-# 10. An event file is a list of records, each with its length and two checksums.
-#
-# ## You try
-# In [the exercises](../exercises/21_features_and_visualization.ipynb) you predict what a hook holds; write `features`, LoRA, saliency and
-# Grad-CAM, PCA, and the events of TensorBoard for `mytorch`; fix a hook that stops training; and measure four ways to teach the network new
-# digits. [Chapter 22](22_mixed_precision.ipynb), about half precision, is next.
-
-# %% [markdown]
-# ## If you have time
 # ### What TensorBoard reads
 # TensorBoard draws curves from **event files**, which don't need TensorFlow. A file is a sequence of records, each of which has a length, a
 # checksum of the length, the data, and a checksum of the data. The data is a protocol buffer message ([chapter 20b](20b_export.ipynb)).
@@ -534,12 +586,10 @@ for text in (b"123456789", b"123456788"):
 #
 # **Interview · What is in a TensorBoard file?**
 #
-# - *Thirty seconds:* It is a sequence of records with checksums, and each record has one event: time, step, and a summary with tags and
-#   values. The file is only appended to, so a killed run keeps what it wrote.
-# - *Longer:* Scalars are floats, images are PNG files, and histograms are bucket counts. A run is a folder, so two runs in one folder are
-#   drawn as one zigzag line.
+# - *Thirty seconds:* A sequence of records with checksums. Each has one event: time, step, and a summary with tags and values. The file is
+#   only appended to, so a killed run keeps what it wrote.
 # - *They ask next:* Why checksums? A reader that follows a growing file must tell a half-written record from a whole one.
-# - *The trap:* Calling `add_scalar("loss", loss)` without a step.
+# - *The trap:* Writing two runs into one folder, where they are drawn as one zigzag line.
 # - *Proof:* `proof-events`.
 #
 # ### A loss that ignores the labels
@@ -577,7 +627,7 @@ for _ in range(50):
 print({name: f"from {values[0]:.0f} to {values[-1]:.0f}" for name, values in found.items()})
 
 # %% [markdown]
-# The "loss" falls without end because the predictions do, whereas a loss has to be smallest where the prediction is right.
+# The "loss" falls without end because the predictions do. A loss has to be smallest where the prediction is right.
 #
 # #### Myth · "`backward` adjusts the parameters"
 
@@ -592,10 +642,10 @@ print(f"by the step: {(line.weight - before).abs().max().item():.1f}")
 # %% [markdown]
 # **Interview · What does `loss.backward()` change?**
 #
-# - *Thirty seconds:* It adds gradients to the `.grad` of the leaves. No parameter moves, because that is the work of `optimizer.step()`.
+# - *Thirty seconds:* It adds gradients to the `.grad` of the leaves. No parameter moves: that is the work of `optimizer.step()`.
 # - *Longer:* It also frees the tensors that the graph has saved. Batch norm's running statistics have changed earlier, in the forward pass.
 # - *They ask next:* What must a loss satisfy to teach anything? Its gradient has to depend on the labels.
-# - *The trap:* `(prediction - labels).sum()` runs and falls, but it teaches nothing.
+# - *The trap:* Training on `(prediction - labels).sum()`, which falls and teaches nothing.
 # - *Proof:* `proof-who-moves-weights`, `proof-labels`, `proof-falls-forever`; running statistics: `proof-freezing`.
 #
 # #### Myth · "`resnet18(weight=…)` loads trained weights"
@@ -609,3 +659,5 @@ print(about["categories"], f"{about['num_params']:,} parameters, {about['acc@1']
 
 # %% [markdown]
 # torchvision raises the same two errors, except that it expects 1000 classes, since its weights are for ImageNet.
+
+
