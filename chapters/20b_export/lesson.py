@@ -1,18 +1,26 @@
 # %% [markdown]
 # # Export
-# A model leaves Python as a file. What does the file keep of the program, what happens to the batch size, and why do its outputs
-# sometimes differ from the model's? Interviewers ask these three questions, so the lesson begins with them. Then your own library learns
-# to write such files, and LeNet runs from one in a program that doesn't contain `mytorch`.
+# A model leaves Python as a file. What does the file keep of the program, what happens to the batch size, which file do you ship, and
+# why do its outputs sometimes differ from the model's? Interviewers ask these questions, so the lesson begins with them. Then your own
+# library learns to write such files, and LeNet runs from one in a program that doesn't contain `mytorch`.
 
 # %% hidden=true
 from course import lesson
 
 mytorch = lesson.mytorch("20b")  # your library as of this chapter, using your code wherever you've solved the exercises
+fields = mytorch.onnx.runtime.fields
+
+
+def nodes(data):
+    """Operator, inputs and outputs of each node of an ONNX file; *The bytes* at the end explains the numbers."""
+    graph = fields(fields(data)[7][0])  # field 7 is the graph, whose field 1 lists the nodes
+    found = [fields(node) for node in graph[1]]
+    return [(node[4][0].decode(), *(b" ".join(node.get(n, [])).decode() for n in (1, 2))) for node in found]
 
 # %% [markdown] tags=["short"]
 # ## A file that brakes at 50
 # [Chapter 08](08_static_and_dynamic_graphs.ipynb) traced a function that brakes above 100. ONNX is a file format for traced
-# graphs, so write this one into a file, run it, and print its nodes:
+# graphs, so write this one into a file, run it, and print its nodes with `nodes`, a small reader from the folded cell above:
 
 # %% tags=["proof-file-brakes"]
 import tempfile
@@ -20,20 +28,13 @@ from pathlib import Path
 
 import numpy as np
 
-folder, fields = Path(tempfile.mkdtemp()), mytorch.onnx.runtime.fields
+folder = Path(tempfile.mkdtemp())
 
 
 def brake(speed):
     if speed.sum() > 100:
         return speed * 0.5
     return speed
-
-
-def nodes(data):
-    """Operator, inputs and outputs of each node of an ONNX file."""
-    graph = fields(fields(data)[7][0])  # field 7 is the graph, whose field 1 lists the nodes: see the section on bytes
-    found = [fields(node) for node in graph[1]]
-    return [(node[4][0].decode(), *(b" ".join(node.get(n, [])).decode() for n in (1, 2))) for node in found]
 
 
 (folder / "brake.onnx").write_bytes(mytorch.onnx.export(brake, mytorch.tensor([130.0])))
@@ -44,13 +45,11 @@ for operator, inputs, outputs in nodes((folder / "brake.onnx").read_bytes()):
     print(f"{outputs} = {operator}({inputs})")
 
 # %% [markdown] tags=["short"]
-# The file brakes at 50 as well. A trace has no `if`, and nothing in the file can warn you, because it holds only an operator and
-# a constant.
+# The file brakes at 50 as well. A trace has no `if`, and nothing in the file can warn you: it holds only an operator and a constant.
 #
 # ## `torch.export`, `torch.compile`, tracing and scripting
-# Would PyTorch let this happen? Its exporter is built on `torch.export.export`, which captures a module as one graph. minitorch has
-# that function as well, although its own ONNX exporter traces instead. This is what PyTorch 2.13 prints for `Sequential(Flatten(),
-# Linear(4, 3), ReLU())`, without the comments that name the source lines:
+# Would PyTorch let this happen? Its exporter is built on `torch.export.export`, which captures a module as one graph. (minitorch's
+# ONNX exporter traces instead.) This is what PyTorch 2.13 prints for `Sequential(Flatten(), Linear(4, 3), ReLU())`, without comments:
 #
 # ```text
 # >>> batch = torch.export.Dim("batch")
@@ -94,8 +93,8 @@ with warnings.catch_warnings(record=True) as said:
 print(said[0].category.__name__, onnx.run_onnx((folder / "old.onnx").read_bytes(), np.float32([50]))[0])
 
 # %% [markdown] tags=["short"]
-# minitorch refuses more than PyTorch does. For example, PyTorch exports `x * x.sum().item()`, because no branch depends on the
-# value. The table shows what PyTorch 2.13 does with `brake`, captured at 130 and called with 50:
+# minitorch refuses more than PyTorch does, which exports `x * x.sum().item()`: no branch depends on the value. The table shows what
+# PyTorch 2.13 does with `brake`, captured at 130 and called with 50:
 #
 # | captured with | answer at 50 | why |
 # |---|---|---|
@@ -107,11 +106,11 @@ print(said[0].category.__name__, onnx.run_onnx((folder / "old.onnx").read_bytes(
 #
 # **Interview · Trace, script, compile, export: which captures what?**
 #
-# - *Thirty seconds:* Tracing records the operations of one run, while scripting compiles Python source. `torch.compile` captures
-#   pieces, guards them, and falls back to Python, whereas `torch.export` captures one whole graph or refuses.
-# - *Longer:* A traced, scripted or exported program can run without Python, while a compiled one needs Python for its guards and
-#   graph breaks. AOTInductor (`aoti_compile_and_package`) compiles an exported program into a library that C++ loads.
-# - *They ask next:* How do you export an `if`? I use `torch.where` if both sides are cheap, and `torch.cond` otherwise. A branch of
+# - *Thirty seconds:* Tracing records the operations of one run. Scripting compiles Python source. `torch.compile` captures pieces,
+#   guards them, and falls back to Python, and `torch.export` captures one whole graph or refuses.
+# - *Longer:* A traced, scripted or exported program can run without Python; a compiled one needs Python for its guards and graph
+#   breaks. AOTInductor (`aoti_compile_and_package`) compiles an exported program into a library that C++ loads.
+# - *They ask next:* How do you export an `if`? With `torch.where` if both sides are cheap, and `torch.cond` otherwise. A branch of
 #   `torch.cond` may not return its input itself, so `brake` needs `speed.clone()` there.
 # - *The trap:* Believing that whatever compiles also exports. A graph break is fine for `torch.compile` but fatal for
 #   `torch.export`.
@@ -173,42 +172,62 @@ for name, function in {"x.reshape(3, -1)": lambda x: x.reshape(3, -1), "x.sum(0)
 
 # %% [markdown] tags=["short"]
 # Both are accepted, yet both files are wrong: the first mixes samples, and the second returns 2 as the mean of ones. PyTorch's
-# default exporter accepts both as well; for images of shape (2, 2), it gives `x.reshape(3, -1)` the output shape `[3,
-# (4*batch)//3]`. It refuses `x.reshape(3, 4)`, which can't hold for another batch. So compare the file's outputs with the model's
-# on other batch sizes.
+# default exporter accepts both as well. It refuses `x.reshape(3, 4)`, which can't hold for another batch. So compare the file's
+# outputs with the model's on other batch sizes.
 #
-# PyTorch doesn't trace twice. Instead, it captures the program with symbols for the dynamic dimensions, so its file for `x /
-# len(x)` has the nodes `Shape`, `Squeeze`, `Cast` and `Div`. Its older tracer (`dynamo=False`) also follows `x.shape[0]`, but it
-# freezes `len(x)`, with a `TracerWarning`.
-#
-# The program that `torch.export` printed above had a symbol because of `dynamic_shapes`, which replaced the older `dynamic_axes`.
-# Without it the sizes are fixed, and any other batch size raises `Guard failed: input.size()[0] == 3`. With a `Dim`, `torch.export`
-# itself refuses `x.reshape(3, -1)`, because the code "specialized" the batch. It raises the same error if the example has a batch of
-# *one*, so capture with at least two samples. (`torch.onnx.export` accepts both, because it captures with `backed_size_oblivious`.)
+# PyTorch doesn't trace twice: it captures the program with symbols for the dynamic dimensions, so its file for `x / len(x)` computes
+# the length. The symbol in the program above came from `dynamic_shapes`, which replaced the older `dynamic_axes`. Without it, any
+# other batch size raises `Guard failed: input.size()[0] == 3`. With a `Dim`, `torch.export` itself refuses `x.reshape(3, -1)`,
+# because the code "specialized" the batch. It raises the same error if the example has a batch of *one*, so capture with at least two
+# samples. (`torch.onnx.export` accepts both: it captures with `backed_size_oblivious`.)
 #
 # **Interview · What are dynamic axes?**
 #
-# - *Thirty seconds:* They are dimensions with a name instead of a fixed size. By default, an export fixes every dimension to the
-#   example's size, whereas `dynamic_shapes={"x": {0: "batch"}}` makes the first dimension of `x` dynamic.
+# - *Thirty seconds:* Dimensions with a name instead of a fixed size. By default, an export fixes every dimension to the example's
+#   size. `dynamic_shapes={"x": {0: "batch"}}` makes the first dimension of `x` dynamic.
 # - *Longer:* Every operation in between must cope with the dynamic size, either by a `Reshape` to −1 or by nodes that compute
 #   sizes from the input's shape.
-# - *They ask next:* How do you test it? Run the file on other batch sizes, including 1, and compare the values with the model's.
+# - *They ask next:* How do you test it? Compare the outputs on other batch sizes, including 1.
 # - *The trap:* A hard-coded batch size in `forward`. The exporter may accept it, and the file then silently mixes samples.
 # - *Proof:* `proof-fixed-batch`, `proof-two-traces`, `proof-hard-coded`.
 #
 # **Interview · How do you export a language model with a KV cache, and in int8?**
 #
-# - *Thirty seconds:* The cache has to become inputs and outputs, because a graph keeps no state. Usually there are two graphs, or
-#   one with dynamic lengths: the prefill reads the whole prompt, while a decoding step reads one token and the past keys and
-#   values. For int8, the file contains pairs of quantize and dequantize nodes (QDQ), whose scales come from calibration data.
-# - *Longer:* Batch size and past length are both dynamic, while sampling stays outside the graph. Runtimes fuse a QDQ pair around
-#   a matmul into one integer kernel.
+# - *Thirty seconds:* A graph keeps no state, so the cache becomes inputs and outputs. Usually there are two graphs, or one with
+#   dynamic lengths: the prefill reads the whole prompt, a decoding step reads one token and the past keys and values. For int8, the
+#   file contains pairs of quantize and dequantize nodes (QDQ), whose scales come from calibration data.
+# - *Longer:* Batch size and past length are both dynamic, and sampling stays outside. Runtimes fuse QDQ pairs into integer kernels.
 # - *They ask next:* Which weights suffer most from int8? Those in channels with outliers, so use one scale per channel ([chapter
 #   22b](22b_memory.ipynb)).
-# - *They ask next:* Are most language models served from ONNX files? No. Servers such as vLLM load safetensors into model code of
-#   their own ([chapter 27](27_whiteboard_serving.ipynb)), and llama.cpp reads GGUF.
 # - *The trap:* Leaving the cache's length fixed at the example's.
 # - *Proof:* a fixed length in `proof-fixed-batch`; the cache in [chapter 24b](24b_llama.ipynb).
+
+# %% [markdown] tags=["short"]
+# ## What is served: safetensors, `.pt2`, ONNX
+# Which file a model leaves in depends on who runs it:
+#
+# | it runs on | file | it holds | it runs in |
+# |---|---|---|---|
+# | a server, a language model | `.safetensors` | the weights alone | vLLM or SGLang, with model code of their own |
+# | a server, any model | `.pt2` | the exported graph, or AOTInductor's compiled library | Python or C++, without your source code |
+# | a laptop, a language model | `.gguf` | weights, often in 4 bits, and the tokenizer | llama.cpp |
+# | a phone | `.pte` | the graph, lowered for the phone's chip | ExecuTorch |
+# | somebody else's runtime | `.onnx` | graph and weights | ONNX Runtime, TensorRT |
+#
+# TorchScript used to be the way out of Python, but `torch.jit.script` now says "deprecated. Please switch to `torch.compile` or
+# `torch.export`".
+#
+# **Interview · Which file would you ship to a server, a phone, a customer, and why?**
+#
+# - *Thirty seconds:* To a server, I ship a language model as safetensors, because vLLM and SGLang bring optimized code for it, and any
+#   other model as a `.pt2` that AOTInductor has compiled. A phone gets ExecuTorch's `.pte`. A customer whose runtime I don't choose
+#   gets ONNX.
+# - *Longer:* safetensors holds no code, so loading it can't run any, but the other side needs the model's source. The graph formats
+#   don't, and in return every translation has to be compared with the model.
+# - *They ask next:* Is ONNX faster than PyTorch? It is only a format; the runtime makes the speed.
+# - *The trap:* Sending a pickled `.pt` to a customer, who has to trust its code and to install yours.
+# - *Proof:* `proof-LeNet`, `proof-format`; safetensors: [chapter 20](20_saving_and_loading.ipynb); serving: [chapter
+#   27](27_whiteboard_serving.ipynb).
 
 # %% [markdown]
 # ## The outputs differ
@@ -264,8 +283,8 @@ pictures.curves(errors, list(range(10)), xlabel="stage", ylabel="largest relativ
 # - *Longer:* Compare relative errors, with a tolerance for each layer. Rounding typically causes 1e-6 in float32 and about 1e-3
 #   in float16.
 # - *They ask next:* What do you suspect if the shapes agree and the values don't? Padding (SAME), the layout (NHWC), epsilon, and
-#   the order of preprocessing are the usual suspects.
-# - *The trap:* Comparing only the predicted class, which can agree while the logits differ.
+#   the order of preprocessing.
+# - *The trap:* Comparing only the predicted class, which can agree although the logits differ.
 # - *Proof:* `proof-first-difference`, `proof-same`.
 
 # %% [markdown]
@@ -281,16 +300,16 @@ print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ i
 
 # %% [markdown]
 # `mytorch`'s file keeps one dropout mask forever. (With a dynamic batch size, the export would have been refused, because the
-# masks of the two traces differ.) While minitorch's default exporter refuses dropout in training mode, the outcome in PyTorch
-# depends on the exporter:
+# masks of the two traces differ.) minitorch's default exporter refuses dropout in training mode. In PyTorch it depends on the
+# exporter:
 #
 # | `nn.Dropout(0.5)` in training mode | nodes of the file | what it does |
 # |---|---|---|
 # | `dynamo=True`, the default | `Dropout` | the export warns, and each run drops different units |
 # | `dynamo=False` | `Identity` | the exporter switches to evaluation mode and back |
 #
-# So a forgotten `eval()` was harmless with the old exporter, while with the new one the shipped model drops units. Batch norm
-# won't reveal the mistake: with both exporters, its file uses the running statistics even if the module was in training mode.
+# So a forgotten `eval()` was harmless with the old exporter; with the new one, the shipped model drops units. Batch norm won't
+# reveal the mistake: with both exporters, its file uses the running statistics even if the module was in training mode.
 #
 # **Interview · What do you check before you ship an exported model?**
 #
@@ -298,8 +317,7 @@ print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ i
 #   several batch sizes and for extreme inputs, with the same preprocessing.
 # - *Longer:* Put normalization and softmax into the exported module, so that nobody has to reimplement them. Measure latency
 #   after a warm-up, with the number of threads and the *execution provider* (CPU, CUDA, TensorRT) that the service will use.
-# - *They ask next:* Which tolerance? I start with 1e-5 in float32, while for half precision or int8 I compare the metric on a
-#   test set.
+# - *They ask next:* Which tolerance? I start with 1e-5 in float32. For half precision or int8, I compare the metric on a test set.
 # - *The trap:* Testing the file only on the example that was used for the export.
 # - *Proof:* `proof-train-mode`, `proof-hard-coded`.
 #
@@ -316,9 +334,9 @@ print([operator for operator, *_ in nodes(data)])
 print(f"{len(data)} bytes, {4 * sum(p.numel() for p in mlp.parameters())} of them weights")
 
 # %% [markdown]
-# The file can't run by itself, because all it has is weights and the names of operators. `Gemm` is ONNX's name for a matrix
-# multiplication plus a bias, so two steps became one node. A table maps each operation of `mytorch` to its ONNX operator, mostly
-# in one line, and if an operation isn't in the table, the export raises an error.
+# The file can't run by itself: all it has is weights and the names of operators. `Gemm` is ONNX's name for a matrix multiplication
+# plus a bias, so two steps became one node. A table maps each operation of `mytorch` to its ONNX operator, mostly in one line. If an
+# operation isn't in the table, the export raises an error.
 
 # %% [markdown] given="mytorch.onnx.writing:gemm mytorch.onnx.writing:conv"
 # ### Operators for linear layers and convolutions
@@ -327,10 +345,10 @@ print(f"{len(data)} bytes, {4 * sum(p.numel() for p in mlp.parameters())} of the
 # %% [markdown]
 # **Interview · What is in an ONNX file?**
 #
-# - *Thirty seconds:* It holds a graph in protocol buffers: each node has an operator, attributes, and the names of its inputs and
-#   outputs. It also holds the weights, the types and shapes of inputs and outputs, and the *opset*, which is the version of the
-#   operator list.
-# - *Longer:* The file has field numbers instead of names, and protobuf readers skip unknown fields, so the format can grow.
+# - *Thirty seconds:* A graph in protocol buffers: each node has an operator, attributes, and the names of its inputs and outputs.
+#   The file also holds the weights, the types and shapes of inputs and outputs, and the *opset*, the version of the operator list.
+# - *Longer:* PyTorch's default exporter puts the weights into a second file, `m.onnx.data`, because a protobuf message can't be
+#   larger than 2 GB. Ship both, or pass `external_data=False` for a small model.
 # - *They ask next:* What isn't in it? The Python code, the branch that wasn't taken, the training mode, and your preprocessing,
 #   unless you put it into `forward`.
 # - *The trap:* Believing that the file is the model, when it holds only what the model did for one example.
@@ -338,79 +356,15 @@ print(f"{len(data)} bytes, {4 * sum(p.numel() for p in mlp.parameters())} of the
 #
 # **Interview · The exporter doesn't support an operator. What do you do?**
 #
-# - *Thirty seconds:* First I try a newer opset that the runtime knows, because it has more operators. Otherwise, I rewrite the
-#   code with existing operators, and the last resort is a custom operator, which every target runtime has to implement.
-# - *Longer:* In PyTorch, `custom_translation_table` maps an operator of `torch.export` to ONNX operators.
-# - *They ask next:* How do you keep the exporter from taking your operator apart? Register it with `torch.library.custom_op`.
+# - *Thirty seconds:* First I try a newer opset that the runtime knows: it has more operators. Otherwise, I rewrite the code with
+#   existing operators. The last resort is a custom operator, which every target runtime has to implement.
+# - *Longer:* In PyTorch, `torch.library.custom_op` keeps an operator whole, and `custom_translation_table` maps it to ONNX operators.
 # - *The trap:* Running the unsupported part in Python between two graphs, with copies to and from the GPU in each call.
 # - *Proof:* the error of an operation without an entry: `proof-rapid-fire`.
 #
-# ## The bytes: protocol buffers
-# To write such a file without a library, you need its format, which is that of **protocol buffers**. A message is a sequence of
-# *fields*, each of which consists of a number, the *wire type* of its value, and the value. Eight lines are enough to read short
-# messages:
-
-
-# %%
-def read(data):
-    while data:
-        number, wire_type = data[0] >> 3, data[0] & 7
-        if wire_type == 2:  # text or bytes, after their length; also a message inside this one
-            value, data = data[2 : 2 + data[1]], data[2 + data[1] :]
-        else:  # wire type 0: an integer
-            value, data = data[1], data[2:]
-        yield number, value
-
-
-print(list(read(onnx.messages.node("Mul", ["speed", "half"], "slower", {}))))
-
-# %% [markdown]
-# Since the file holds no field names, a reader needs the **schema**, `onnx.proto`, which says that field 1 is an input, 2 an
-# output, 3 a name and 4 the operator. A whole model is built in the same way: its field 7 is a message with the graph, whose
-# repeated field 1 is a message with a node. That is why `nodes` reads fields 7, 1 and 4.
-#
-# ### Break it
-# So far, all lengths and integers were small enough for one byte, so try some that aren't:
-
-# %% tags=["proof-varint"]
-for number in (5, 300, -1):
-    data = onnx.protobuf.message({1: number})
-    print(f"{number:3} is read as {next(read(data))[1]:3}, from {data.hex(' ')}")
-
-# %% [markdown]
-# A byte holds 0 to 255, so the toy fails at 300. Integers are therefore stored as **varints**: each byte holds 7 bits of the
-# number, lowest bits first, and its top bit is the **continuation bit**, which says whether more bytes follow. In the picture,
-# the numbers below the bits are their place values, and the slider selects other integers:
-
-
-# %%
-def draw(number):
-    data = onnx.protobuf.varint(number)
-    ax = pictures.axes(6.4, 1.7)
-    for index, byte in enumerate(data):
-        for bit, digit in enumerate(f"{byte:08b}"):
-            left, place = index * 9 + bit, "more?" if bit == 0 else f"{2 ** (7 * index + 7 - bit):,}"
-            colour = pictures.COLOURS["data" if bit else "result"]
-            ax.barh(0, 0.9, left=left, color=colour, alpha=0.9 if digit == "1" else 0.25)
-            ax.text(left + 0.45, 0, digit, ha="center", va="center", color="white" if digit == "1" else None)
-            if len(data) < 3:
-                ax.text(left + 0.45, -0.6, place, ha="center", va="center", fontsize=7)
-    ax.axis("off")
-    ax.set(ylim=(-0.8, 0.5), title=f"{number} in {len(data)} byte{'s' * (len(data) > 1)}")
-    return pictures.publish(ax, alt=f"{number} as a varint: {' '.join(f'{byte:08b}' for byte in data)}.")
-
-
-pictures.slider(draw, start={"number": 300}, number=[1, 127, 128, 300, 20_000, -1])
-
-# %% [markdown]
-# You write `varint` and `field` in exercise 2. Each weight tensor has a field with its bytes as they are in memory, so `mytorch`
-# writes one file that is about as large as the weights. PyTorch's default exporter writes two files: for `nn.Linear(64, 64)`,
-# PyTorch 2.13 makes `m.onnx` with about 2 kB and `m.onnx.data` with the weight's 16 kB. Ship both, or pass `external_data=False`
-# if the model is small enough: a protobuf message can't be larger than 2 GB.
-#
 # ## Folding constants and batch norms
-# *Folding* computes once, during the export, what every call would compute again. There is much to fold, because a convolution
-# isn't a single operation in `mytorch`, as this trace of one convolution and its batch norm shows:
+# *Folding* computes once, during the export, what every call would compute again. There is much to fold: a convolution isn't a
+# single operation in `mytorch`, as this trace of one convolution and its batch norm shows:
 
 # %% tags=["proof-folding"]
 recorded = graph.trace(cnn[:2], two)
@@ -456,10 +410,9 @@ pictures.publish(ax, alt=f"Steps as recorded, with constants folded, with layers
 #
 # - *Thirty seconds:* I fold constants, that is, everything that doesn't depend on an input, and then batch norms into the layers
 #   before them. I also fuse neighbours for which the runtime has one operator.
-# - *Longer:* Runtimes do much of this themselves. But fold before you quantize, because folding changes the ranges of the
-#   weights.
-# - *They ask next:* When can't batch norm be folded? In training, because its statistics come from the batch, and when something
-#   stands between it and the layer, such as a ReLU.
+# - *Longer:* Runtimes do much of this themselves. But fold before you quantize: folding changes the ranges of the weights.
+# - *They ask next:* When can't batch norm be folded? In training, where its statistics come from the batch, and when something such
+#   as a ReLU stands between it and the layer.
 # - *The trap:* Continuing to train the folded model, whose batch norms are gone.
 # - *Proof:* `proof-folding`, `proof-counts`.
 #
@@ -517,17 +470,20 @@ print([operator for operator, *_ in nodes((folder / "lenet.onnx").read_bytes())]
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. Does an export in training mode change batch norm's running statistics? With PyTorch's defaults it doesn't, but with
-#    `dynamo=False` and `training=TrainingMode.TRAINING` it does.
-# 2. Are optimizer states in an ONNX file? No, it has only what `forward` needs.
-# 3. How many bytes does −1 take in one of ONNX's integer fields (int64)? It takes ten, more than a large positive number.
-# 4. Does a for loop over layers survive the export to ONNX? No, because tracing unrolls it.
-# 5. What is ONNX's opset? It is the version of the list of operators.
+# 1. Does an export in training mode change batch norm's running statistics? Not with PyTorch's defaults; with `dynamo=False` and
+#    `training=TrainingMode.TRAINING`, yes.
+# 2. Are optimizer states in an ONNX file? No, only what `forward` needs.
+# 3. Which outputs of an ONNX file do you compare with the model's, and to which tolerance? The logits, on real data and several
+#    batch sizes, to about 1e-5 in float32.
+# 4. Does a for loop over layers survive the export to ONNX? No, tracing unrolls it.
+# 5. What is ONNX's opset? The version of its list of operators.
 
 # %% tags=["proof-rapid-fire"]
 file = (folder / "lenet.onnx").read_bytes()
 print("2.", len(fields(fields(file)[7][0])[5]), "tensors: 5 weights, 5 biases, 1 size")
-print("3.", [len(onnx.protobuf.varint(number)) for number in (-1, 2**62)])
+for size in (1, 100):
+    (answers,) = onnx.run_onnx(file, images[test[:size]])
+    print(f"3. batch of {size:3}: largest relative difference {abs(answers - logits[:size]).max() / abs(logits).max():.5f}")
 print("4.", [operator for operator, *_ in nodes(onnx.export(lambda x: x.exp().exp().exp(), two))])
 print("5.", fields(fields(file)[8][0])[2])
 print("an operation without an entry:", check.error(onnx.export, lambda x: x.sort()[0], two))
@@ -541,17 +497,79 @@ print("an operation without an entry:", check.error(onnx.export, lambda x: x.sor
 # 5. `eval()` comes first, above all with PyTorch's default exporter.
 # 6. If the outputs differ, find the first intermediate result that differs.
 # 7. `torch.export` captures one graph or refuses; `torch.cond` and `torch.where` put decisions into it.
-# 8. PyTorch's default exporter writes a second file with the weights.
+# 8. Language models are served from safetensors; a `.pt2` or an ONNX file carries the graph as well.
 # 9. Fold constants, then batch norms into the layers before them.
 # 10. A runtime is a dict of values and a table of kernels.
 #
 # ## You try
-# In [the exercises](../exercises/20b_export.ipynb) you predict the bytes of fields; write the protobuf writer, the folding with a
-# dynamic batch size, and the runtime for `mytorch`; fix a service that answers from a training run; and measure what a block of
-# layers costs before and after folding. [Chapter 21](21_features_and_visualization.ipynb) looks inside trained networks.
+# In [the exercises](../exercises/20b_export.ipynb) you predict the bytes of fields and write the protobuf writer, after *The bytes*
+# below; write the folding with a dynamic batch size and the runtime for `mytorch`; fix a service that answers from a training run;
+# and measure what a block of layers costs before and after folding. [Chapter 21](21_features_and_visualization.ipynb) looks inside trained networks.
 
 # %% [markdown]
 # ## If you have time
+# ### The bytes: protocol buffers
+# To write such a file yourself, you need its format: **protocol buffers**. A message is a sequence of *fields*, each of which
+# consists of a number, the *wire type* of its value, and the value. Eight lines are enough to read short messages:
+
+
+# %%
+def read(data):
+    while data:
+        number, wire_type = data[0] >> 3, data[0] & 7
+        if wire_type == 2:  # text or bytes, after their length; also a message inside this one
+            value, data = data[2 : 2 + data[1]], data[2 + data[1] :]
+        else:  # wire type 0: an integer
+            value, data = data[1], data[2:]
+        yield number, value
+
+
+print(list(read(onnx.messages.node("Mul", ["speed", "half"], "slower", {}))))
+
+# %% [markdown]
+# Since the file holds no field names, a reader needs the **schema**, `onnx.proto`, which says that field 1 is an input, 2 an
+# output, 3 a name and 4 the operator. A whole model is built in the same way: its field 7 is a message with the graph, whose
+# repeated field 1 is a message with a node. That is why `nodes` reads fields 7, 1 and 4.
+#
+# #### Break it
+# So far, all lengths and integers were small enough for one byte, so try some that aren't:
+
+# %% tags=["proof-varint"]
+for number in (5, 300, -1):
+    data = onnx.protobuf.message({1: number})
+    print(f"{number:3} is read as {next(read(data))[1]:3}, from {data.hex(' ')}")
+
+# %% [markdown]
+# A byte holds 0 to 255, so the toy fails at 300. Integers are therefore stored as **varints**: each byte holds 7 bits of the
+# number, lowest bits first, and its top bit is the **continuation bit**, which says whether more bytes follow. In the picture,
+# the numbers below the bits are their place values, and the slider selects other integers:
+
+
+# %%
+def draw(number):
+    data = onnx.protobuf.varint(number)
+    ax = pictures.axes(6.4, 1.7)
+    for index, byte in enumerate(data):
+        for bit, digit in enumerate(f"{byte:08b}"):
+            left, place = index * 9 + bit, "more?" if bit == 0 else f"{2 ** (7 * index + 7 - bit):,}"
+            colour = pictures.COLOURS["data" if bit else "result"]
+            ax.barh(0, 0.9, left=left, color=colour, alpha=0.9 if digit == "1" else 0.25)
+            ax.text(left + 0.45, 0, digit, ha="center", va="center", color="white" if digit == "1" else None)
+            if len(data) < 3:
+                ax.text(left + 0.45, -0.6, place, ha="center", va="center", fontsize=7)
+    ax.axis("off")
+    ax.set(ylim=(-0.8, 0.5), title=f"{number} in {len(data)} byte{'s' * (len(data) > 1)}")
+    return pictures.publish(ax, alt=f"{number} as a varint: {' '.join(f'{byte:08b}' for byte in data)}.")
+
+
+pictures.slider(draw, start={"number": 300}, number=[1, 127, 128, 300, 20_000, -1])
+
+# %% [markdown]
+# You write `varint` and `field` in exercise 2. Each weight tensor has a field with its bytes as they are in memory, so `mytorch`
+# writes one file that is about as large as the weights. PyTorch's default exporter writes two files: for `nn.Linear(64, 64)`,
+# PyTorch 2.13 makes `m.onnx` with about 2 kB and `m.onnx.data` with the weight's 16 kB. Ship both, or pass `external_data=False`
+# if the model is small enough: a protobuf message can't be larger than 2 GB.
+#
 # ### Myth · "The export runs the model once, on the example"
 # How often the model runs, and on what, depends on the exporter:
 
@@ -571,13 +589,9 @@ print("minitorch ran the model on", calls)
 
 # %% [markdown]
 # minitorch traces twice for a dynamic batch size. PyTorch runs `forward` once, on *fake tensors*, which have shapes and no
-# values, and its exporter needs the package `onnxscript`.
+# values. Its exporter needs the package `onnxscript`.
 #
-# ### Myth · "TorchScript is how PyTorch is deployed"
-# It was, but `torch.jit.script` now says "deprecated. Please switch to `torch.compile` or `torch.export`". Today an exported
-# program goes to a server through AOTInductor, whose library C++ loads, to a phone through ExecuTorch
-# (`to_edge_transform_and_lower`, then `to_executorch`, give a `.pte` file), or to another runtime through ONNX.
-#
+
 # ### Myth · "ONNX is faster"
 # ONNX is only a format. LeNet's file ran in NumPy above, and how fast a file runs depends on the runtime.
 

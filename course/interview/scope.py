@@ -63,7 +63,6 @@ UNASKED = frozenset(
         "What Brier score do you get if you say 50 % each time?",
         "What does a good test of a bug do before the bug is fixed?",
         "What does `get_scale()` return for a `GradScaler` that isn't enabled?",
-        "How many bytes does −1 take in one of ONNX's integer fields (int64)?",
         "What does `MultiStepLR` with milestones 2 and 2 do in epoch 2?",
         "How does `random_split(dataset, [0.5, 0.5])` split 7 samples?",
         "How does `DataParallel` split nine rows over four GPUs?",
