@@ -9,41 +9,40 @@ from course import lesson
 mytorch = lesson.mytorch(23)  # your library as of this chapter, using your code wherever you've solved the exercises
 
 # %% [markdown] tags=["short"]
-# ## A gradient that isn't averaged
-# Two ranks train one weight with `DistributedDataParallel`, **DDP** for short. On rank 0 the gradient is 1 and on rank 1 it is 2, so DDP should give
-# both ranks the mean. The context `no_sync` switches that off, but which half of the pass has to be inside?
+# ## Two ranks that drift apart
+# A **rank** is one of the processes that train a model together. Two ranks start with the same weight, 0. Rank 0's rows give the gradient 1, and rank
+# 1's rows give 2. One program wraps the model in `DistributedDataParallel`, **DDP** for short, and the other forgets to. How far apart are the weights
+# after ten steps, and which error do you get?
 
-# %% tags=["proof-which-pass"]
+# %% tags=["proof-forgotten"]
 import copy
-from contextlib import nullcontext
 
-import minitorch as torch
 from course import check, pictures
 
 distributed, DDP = mytorch.distributed, mytorch.nn.parallel.DistributedDataParallel
 
 
-def one_pass(rank, forward_inside, backward_inside):
-    model = DDP(mytorch.nn.Linear(1, 1, bias=False))
-    with model.no_sync() if forward_inside else nullcontext():
-        loss = model(mytorch.full((1, 1), rank + 1.0)).sum()
-    with model.no_sync() if backward_inside else nullcontext():
-        loss.backward()
-    return model.module.weight.grad.item()
+def ten_steps(rank, wrap):
+    layer = mytorch.nn.Linear(1, 1, bias=False)
+    layer.weight.data.zero_()
+    model, optimizer = wrap(layer), mytorch.optim.SGD(layer.parameters(), lr=0.1)
+    for _ in range(10):
+        optimizer.zero_grad()
+        model(mytorch.full((1, 1), rank + 1.0)).sum().backward()  # the weight's gradient is the input
+        optimizer.step()
+    return round(layer.weight.item(), 3)
 
 
-cases = {"neither": (False, False), "backward": (False, True), "forward": (True, False), "both": (True, True)}
-for name, inside in cases.items():
-    print(f"inside no_sync: {name:8} gradients", distributed.spawn(one_pass, inside, nprocs=2))
+for name, wrap in {"forgotten": lambda layer: layer, "with DDP": DDP}.items():
+    print(f"{name}: weights", distributed.spawn(ten_steps, (wrap,), nprocs=2))
 
 # %% [markdown] tags=["short"]
-# The forward pass decides, although gradients exist only in the backward pass. A loss that was computed inside `no_sync` leaves the ranks with
-# different gradients, even if its `backward` runs outside, and no error says so. To understand that, you need to know what DDP does in each pass.
+# No error says that the ranks train two models; on each of them the loss falls. With DDP both ranks take the mean of the gradients, 1.5, so their
+# weights stay equal. What does the wrapper do?
 #
 # ## The smallest DistributedDataParallel
-# A **rank** is one of the processes that train together. Each has a whole model and its own rows of the batch. Two things keep the models equal: rank
-# 0 broadcasts its parameters at the start, and all ranks average their gradients before each optimizer step. In `mytorch` a rank is a thread, which
-# is enough to see what is sent.
+# Each rank has a whole model and its own rows of the batch. Two things keep the models equal: rank 0 broadcasts its parameters at the start, and all
+# ranks average their gradients before each optimizer step. In `mytorch` a rank is a thread, which is enough to see what is sent.
 
 # %% tags=["proof-toy"]
 mytorch.manual_seed(0)
@@ -100,7 +99,7 @@ pictures.curves(lines, xlabel="step", ylabel="one weight")
 
 # %% [markdown]
 # Without averaging, each rank fits its own four rows, which is easy, so the loss is lower although the models drift apart. With averaging, four ranks
-# train as one device does on all rows, because the shares are equal and the mean of their gradients is the gradient of the mean.
+# train as one device does on all rows: the shares are equal, so the mean of their gradients is the gradient of the mean.
 #
 # ## Processes, ranks and process groups
 # In PyTorch each rank is a process with an interpreter of its own, and a launcher tells it who it is in environment variables. `RANK` counts over all
@@ -120,7 +119,7 @@ run(*launcher, "--nproc-per-node=2", "files/two_ranks.py")
 
 # %% [markdown]
 # Under `torchrun --nproc-per-node=2` PyTorch prints the same. `init_process_group` connects the processes, with the backend `nccl` for GPUs or `gloo`
-# for CPUs. A **process group** is a subset of the ranks with its own collectives, and more groups than one are needed as soon as a model is divided
+# for CPUs. A **process group** is a subset of the ranks with its own collectives. As soon as a model is divided, you need several
 # ([Shards](23b_shards.ipynb)). The next [script](files/groups.py) has four processes in two groups, and afterwards one process is late:
 
 # %% tags=["proof-groups"]
@@ -132,96 +131,12 @@ run(*launcher, "--nproc-per-node=4", "files/groups.py")
 # - *Thirty seconds:* `RANK` is the number of the process among all processes of the job, and `LOCAL_RANK` is its number on its machine, so it chooses
 #   the GPU. A process group is a set of ranks that communicate with each other: `init_process_group` creates the one with all ranks, and `new_group`
 #   creates smaller ones.
-# - *Longer:* NCCL moves tensors between GPUs, while Gloo works on CPUs. Inside a machine NCCL uses NVLink or PCIe, and between machines it uses
-#   InfiniBand or Ethernet, which is often ten times slower. So the groups that communicate most belong inside one machine.
-# - *They ask next:* What does each process do first? It calls `torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))`, without which
-#   every process on the machine uses GPU 0.
+# - *Longer:* NCCL moves tensors between GPUs, Gloo between CPUs. Inside a machine NCCL uses NVLink or PCIe, and between machines InfiniBand or
+#   Ethernet, which is often ten times slower. So the groups that communicate most belong inside one machine.
+# - *They ask next:* What does each process do first? It calls `torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))`. Otherwise every process on the
+#   machine uses GPU 0.
 # - *The trap:* Calling `new_group` only on its members. By default all ranks have to create all groups, in the same order.
 # - *Proof:* `proof-processes`, `proof-groups`.
-#
-# ## DataParallel and its limits: replicas in one process
-# PyTorch's older `DataParallel` needs no processes. In each forward pass it scatters the batch over the GPUs, copies the module to each of them, runs
-# the copies in threads and gathers the outputs. This module counts its calls, lists the rows that it saw, and adds them up in a buffer. It runs on
-# four simulated GPUs, twice, with nine rows. What do the counter, the list and the buffer say?
-
-# %% tags=["proof-lost-counter"]
-torch.cuda.simulate(4)
-
-
-class Counting(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layer, self.calls, self.seen = torch.nn.Linear(3, 2), 0, []
-        self.register_buffer("rows", torch.zeros(1))
-
-    def forward(self, x):
-        self.calls += 1
-        self.seen.append(len(x))
-        self.rows += len(x)
-        return self.layer(x)
-
-
-torch.manual_seed(0)
-model, batch = Counting().to("cuda:0"), torch.rand(9, 3)
-parallel = torch.nn.DataParallel(model)
-parallel(batch), parallel(batch)
-print("calls:", model.calls, " list:", model.seen, " buffer:", model.rows.item(), "of 18 rows")
-print("rows for 4 GPUs:", {rows: [len(each) for each in torch.rand(rows, 3).chunk(4)] for rows in (8, 9, 10, 3)})
-shallow, deep = torch.nn.DataParallel(model.layer), [copy.deepcopy(model.layer) for _ in range(4)]
-sum(each(rows.cuda()).sum() for each, rows in zip(deep, batch.chunk(4), strict=False)).backward()
-print("gradient with deep copies:", model.layer.weight.grad)
-shallow(batch).sum().backward()
-print("gradient with replicas:  ", [round(number, 2) for number in model.layer.weight.grad[0].tolist()])
-
-# %% [markdown]
-# `chunk` makes pieces of ⌈rows / GPUs⌉ rows, so the fourth GPU got nothing. A deep copy would keep its gradients for itself. So a **replica** is a
-# shallow copy of the module's `__dict__`, in which each parameter is the result of `parameter.to(device)` and has a `grad_fn`: the backward pass adds
-# up at your parameter. What the module writes to itself suffers from that:
-#
-# | what the module writes to | on a replica it is | afterwards |
-# |---|---|---|
-# | a number, `self.calls += 1` | an attribute of the replica | lost with the replica |
-# | a list, `self.seen.append(…)` | the module's own list | kept, in the order of the threads |
-# | a buffer, `self.rows += …` | a copy; on the first GPU the module's own | only what the first chunk gave it |
-#
-# ### Milestone: four GPUs give one GPU's gradients
-# You write `replica` and its neighbours in exercise 2. Then this runs, with shares of 3, 3, 3 and 1 rows:
-
-# %% tags=["proof-same-gradients"]
-mytorch.cuda.simulate(4)
-
-
-def gradients(gpus):
-    mytorch.manual_seed(1)
-    nn, rows = mytorch.nn, mytorch.rand(10, 3)
-    net = nn.Sequential(nn.Linear(3, 16), nn.Tanh(), nn.Linear(16, 1)).to("cuda:0")
-    loss = (nn.DataParallel(net, list(range(gpus)))(rows.to("cuda:0")) ** 2).mean()
-    loss.backward()
-    return net[0].weight.grad, loss
-
-
-(one, _), (four, loss) = gradients(1), gradients(4)
-print(f"sum of the entries {one.sum().item():.4f}, on four GPUs {four.sum().item():.4f}; the loss is on {loss.device}")
-small = mytorch.nn.DataParallel(mytorch.nn.Linear(1, 1, bias=False).to("cuda:0"), [0, 1])
-end = small(mytorch.ones(2, 1)).grad_fn
-pictures.graph(end, children=lambda n: [e[0] for e in n.next_functions], label=lambda n: n.name())
-
-# %% [markdown]
-# The graph belongs to the smallest case, one weight on two GPUs: both replicas lead back to one `AccumulateGrad`. The loss was computed from the
-# outputs gathered on the first GPU, so unequal shares did no harm. A module that returns its own loss computes it on each GPU instead, which was the
-# usual remedy for a full first GPU, but a mean of those losses weights the rows of a small share more.
-#
-# **Interview · What does `DataParallel` do in one step, and why use `DistributedDataParallel` instead?**
-#
-# - *Thirty seconds:* It scatters the inputs, copies the module to each GPU, runs the copies in threads and gathers the outputs. All weights move in
-#   each forward pass, and the threads share Python's global lock, the GIL. DDP has a process for each GPU and sends only gradients, while the
-#   backward pass is still running.
-# - *Longer:* DDP also works over several machines, and PyTorch's documentation recommends it even for one. The gradients of the replicas are summed
-#   on the first GPU, while DDP averages over all ranks.
-# - *They ask next:* Which GPU runs out of memory first under `DataParallel`? The first one, because it also holds the gathered outputs, the summed
-#   gradients and the optimizer's state.
-# - *The trap:* "Both divide the batch, so they do the same." Batch norm, counters, random numbers and the loss differ.
-# - *Proof:* `proof-lost-counter`, `proof-same-gradients`; what a ring sends: `proof-ring`.
 #
 # ## All-reduce: a star or a ring
 # Each of $n$ ranks has a gradient of $N$ bytes and needs the sum of all, which is called an **all-reduce**. The first idea is a star: everybody sends
@@ -299,13 +214,13 @@ pictures.curves(lines, counts, xlabel="ranks", ylabel="sent (times the array)", 
 # **Interview · Ring or tree: how many bytes, how many steps?**
 #
 # - *Thirty seconds:* In a ring each rank sends 2(n − 1)/n of the array, in 2(n − 1) steps, so it is good for large arrays and slow for small ones. A
-#   tree needs only about 2 log₂ n steps, and NCCL's double binary tree has nearly the ring's bandwidth as well, so over many machines it may also be
-#   chosen for large messages.
+#   tree needs only about 2 log₂ n steps. NCCL's double binary tree has nearly the ring's bandwidth as well, so over many machines NCCL may choose it
+#   for large messages, too.
 # - *Longer:* As long as the reduction runs on the ranks, no all-reduce sends fewer bytes than a ring. A switch that adds on the way (NVLink SHARP)
 #   halves them. The other collectives are cheaper: a reduce-scatter, an all-gather and an all-to-all each send (n − 1)/n of the array.
 # - *They ask next:* What are the two halves good for alone? With a reduce-scatter each rank has the gradient of its share of the weights, updates
 #   that share, and all-gathers the weights, which is the idea of ZeRO and FSDP.
-# - *The trap:* "More ranks mean more bytes for each." In the ring the bytes hardly change, while the number of steps grows.
+# - *The trap:* "More ranks mean more bytes for each." In the ring the bytes hardly change; the number of steps grows.
 # - *Proof:* `proof-ring`, `proof-ring-steps`.
 #
 # ## Buckets: communication during the backward pass
@@ -323,18 +238,19 @@ for limit in (1e-6, 5e-5, 25):
     print(f"buckets of {limit} MB:", [len(each) for each in DDP(a_model(0), bucket_cap_mb=limit).buckets], "parameters")
 
 # %% [markdown]
-# Small buckets start early but cost more messages. Your buckets are filled from the last layer to the first and stay as they are, whereas PyTorch
-# learns. In the first pass all gradients form one bucket. Then DDP **rebuilds the buckets** in the order in which the gradients arrived: the first
-# one is limited to 1 MB so that communication starts early, the others to 25 MB. On PyTorch, forty layers of 1 MB had one bucket of 40 MB in the
-# first pass, then buckets of 1, 25 and 14 MB. With `find_unused_parameters=True` nothing is rebuilt, and if you set `bucket_cap_mb` yourself, the
-# small first bucket is gone.
+# Small buckets start early but cost more messages. Your buckets are filled from the last layer to the first and stay as they are. PyTorch's learn:
+#
+# - In the first pass all gradients form one bucket.
+# - Then DDP **rebuilds the buckets** in the order in which the gradients arrived. The first one is limited to 1 MB so that communication starts early,
+#   the others to 25 MB. On PyTorch, forty layers of 1 MB had one bucket of 40 MB in the first pass, then buckets of 1, 25 and 14 MB.
+# - With `find_unused_parameters=True` nothing is rebuilt, and if you set `bucket_cap_mb` yourself, the small first bucket is gone.
 #
 # **Interview · When does DDP communicate?**
 #
 # - *Thirty seconds:* When it is created, it broadcasts parameters and buffers from rank 0. In the backward pass it all-reduces each bucket of
 #   gradients as soon as all of them are complete. Before a forward pass it broadcasts the buffers.
-# - *Longer:* The optimizer needs no communication, because equal weights and equal gradients give equal steps. A *communication hook* can compress a
-#   bucket, for instance to bfloat16, and `gradient_as_bucket_view=True` saves the second copy of the gradients.
+# - *Longer:* The optimizer needs no communication: equal weights and equal gradients give equal steps. A *communication hook* can compress a bucket,
+#   for instance to bfloat16, and `gradient_as_bucket_view=True` saves the second copy of the gradients.
 # - *They ask next:* How are the buckets formed? The first pass uses one, and afterwards they follow the order in which gradients
 #   arrived, at most 25 MB each and 1 MB for the first.
 # - *They ask next:* How do you train over slow links? *Local SGD* and its descendant DiLoCo let each rank take many steps alone,
@@ -343,7 +259,29 @@ for limit in (1e-6, 5e-5, 25):
 # - *Proof:* `proof-DDP`, `proof-toy`.
 #
 # ### Gradient accumulation with no_sync
-# With several micro-batches for each step, only the last one has to communicate:
+# With several micro-batches for each step, only the last one has to communicate. The context `no_sync` switches the averaging off for the others. Which
+# half of the pass has to be inside, the forward or the backward pass? Again, the ranks' gradients are 1 and 2:
+
+# %% tags=["proof-which-pass"]
+from contextlib import nullcontext
+
+
+def one_pass(rank, forward_inside, backward_inside):
+    model = DDP(mytorch.nn.Linear(1, 1, bias=False))
+    with model.no_sync() if forward_inside else nullcontext():
+        loss = model(mytorch.full((1, 1), rank + 1.0)).sum()
+    with model.no_sync() if backward_inside else nullcontext():
+        loss.backward()
+    return model.module.weight.grad.item()
+
+
+cases = {"neither": (False, False), "backward": (False, True), "forward": (True, False), "both": (True, True)}
+for name, inside in cases.items():
+    print(f"inside no_sync: {name:8} gradients", distributed.spawn(one_pass, inside, nprocs=2))
+
+# %% [markdown]
+# The forward pass decides, although gradients exist only in the backward pass. A loss that was computed inside `no_sync` leaves the ranks with
+# different gradients, even if its `backward` runs outside, and no error says so. How many bytes does the context save?
 
 
 # %% tags=["proof-no-sync"]
@@ -366,8 +304,8 @@ print(f"for four micro-batches: {sent_in(4, True)}, with no_sync in the first th
 # %% [markdown]
 # **Interview · The loss was computed inside `no_sync`, and `backward` runs outside. Are the gradients averaged?**
 #
-# - *Thirty seconds:* No. DDP reads the flag in the forward pass, because that is where it prepares the hooks for the backward pass. So the forward
-#   pass has to be inside the block, and where `backward` runs makes no difference.
+# - *Thirty seconds:* No. DDP reads the flag in the forward pass, where it prepares the hooks for the backward pass. So the forward pass has to be
+#   inside the block, and where `backward` runs makes no difference.
 # - *Longer:* In the opposite case, with only `backward` inside, the gradients are averaged anyway, and you pay for communication that you wanted to
 #   save.
 # - *They ask next:* What does `no_sync` save? Of k micro-batches, k − 1 need no all-reduce. The gradients of all k are averaged with the last one.
@@ -375,8 +313,8 @@ print(f"for four micro-batches: {sent_in(4, True)}, with no_sync in the first th
 # - *Proof:* `proof-which-pass`, `proof-no-sync`.
 #
 # ## Averaging the loss over ranks with unequal token counts
-# Rank 0 has a sentence of six tokens and rank 1 has one of two, while the rest is padding. Each rank divides its loss by its own number of tokens,
-# and DDP averages.
+# Rank 0 has a sentence of six tokens and rank 1 has one of two; the rest is padding. Each rank divides its loss by its own number of tokens, and DDP
+# averages.
 
 # %% tags=["proof-mean-of-means"]
 tokens = [[2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [10.0, 18.0]]  # losses
@@ -393,8 +331,7 @@ print("each rank's sum * 2 ranks / 8 tokens, averaged:", sum(sum(each) * 2 / 8 f
 #
 # - *Thirty seconds:* DDP divides by the eight ranks itself, so you divide by four, provided that each micro-batch's loss is a mean over the same
 #   number of tokens. If the numbers differ, divide each sum by the number of tokens in all 32 micro-batches and multiply by eight.
-# - *Longer:* DDP averages, whereas `DataParallel` sums, because its loss was already a mean over the whole batch. Eight times as many rows in a step
-#   usually also need another learning rate, with a [warm-up](17_learning_rate_schedules.ipynb).
+# - *Longer:* Eight times as many rows in a step usually also need another learning rate, with a [warm-up](17_learning_rate_schedules.ipynb).
 # - *They ask next:* Why do people rarely notice the mistake? With equal lengths both agree, and with unequal ones the loss still falls.
 # - *The trap:* Dividing by 32, which makes the gradient eight times too small.
 # - *Proof:* `proof-mean-of-means`.
@@ -424,15 +361,15 @@ for job in (unused, one_batch_fewer):
 print("gradients of the used weight after the first pass, which raised nothing:", first_pass)
 
 # %% [markdown]
-# The first pass with an unused parameter raised nothing and left the *used* gradients local, 1 and 3, so a program that stops after one step never
-# sees the fault, neither here nor in PyTorch. In `mytorch` waiting ranks get an error at once, whereas in PyTorch they wait.
+# The first pass with an unused parameter raised nothing and left the *used* gradients local, 1 and 3. So a program that stops after one step never
+# sees the fault, neither here nor in PyTorch. In `mytorch` waiting ranks get an error at once; in PyTorch they wait.
 #
 # **Interview · What is `find_unused_parameters` for?**
 #
 # - *Thirty seconds:* It is for modules in which a pass may skip parameters. After each forward pass, DDP searches the graph and marks the parameters
 #   that will get no gradient as ready, so that the buckets fill.
-# - *Longer:* Without it, PyTorch raises an error in the next forward pass. The search costs time in each step, so if the same parameters are unused
-#   every time, `static_graph=True` is cheaper, because DDP learns them in the first pass.
+# - *Longer:* Without it, PyTorch raises an error in the next forward pass. The search costs time in each step. If the same parameters are unused every
+#   time, `static_graph=True` is cheaper: DDP learns them in the first pass.
 # - *They ask next:* What if different ranks skip different ones? Then it is needed too, and a rank without a gradient contributes
 #   zeros.
 # - *The trap:* Setting it because of an error that came from a layer that isn't needed at all.
@@ -440,10 +377,10 @@ print("gradients of the used weight after the first pass, which raised nothing:"
 #
 # **Interview · One rank has one batch fewer than the others. What happens?**
 #
-# - *Thirty seconds:* That rank leaves the loop, while the others wait in an all-reduce until the connection closes or the timeout expires.
+# - *Thirty seconds:* That rank leaves the loop. The others wait in an all-reduce until the connection closes or the timeout expires.
 # - *Longer:* `DistributedSampler` avoids it by repeating items until all ranks have the same number. The context `Join` lets a finished rank take
 #   part with zeros.
-# - *They ask next:* What about a rank that skips a step, say because of a `nan`? It is the same case: all ranks have to agree to skip.
+# - *They ask next:* What about a rank that skips a step, say because of a `nan`? The same: all ranks have to agree to skip.
 # - *The trap:* "It raises an error at once." It may take the whole timeout.
 # - *Proof:* `proof-stuck`.
 #
@@ -457,7 +394,7 @@ print("gradients of the used weight after the first pass, which raised nothing:"
 #   `monitored_barrier` names the missing rank.
 # - *They ask next:* What are the usual causes? Uneven batches, an `if rank == 0` around a collective, an exception on one rank, rank 0 saving a
 #   checkpoint for longer than the timeout, or broken hardware.
-# - *The trap:* Raising the timeout. It helps against one slow step, but not against a rank that never comes.
+# - *The trap:* Raising the timeout, which helps against one slow step but not against a rank that never comes.
 # - *Proof:* `proof-groups`, `proof-stuck`.
 #
 # ### SyncBatchNorm
@@ -489,8 +426,8 @@ difference = (far * far).mean() - far.mean() * far.mean()
 print(f"variance of 3000, 3002, 3004: {far.var(correction=0).item():.2f}, from sums of squares {difference.item():.2f}")
 
 # %% [markdown]
-# The mean of the variances is too small, because it misses how far the means lie apart. Adding up x and x² would be a single message too, but E[x²] −
-# E[x]² cancels when the mean is large compared with the spread.
+# The mean of the variances is too small: it misses how far the means lie apart. Adding up x and x² would be a single message too, but E[x²] − E[x]²
+# cancels when the mean is large compared with the spread.
 #
 # **Interview · What does batch norm do under DDP?**
 #
@@ -505,15 +442,15 @@ print(f"variance of 3000, 3002, 3004: {far.var(correction=0).item():.2f}, from s
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. How does `DataParallel` split nine rows over four GPUs? It gives 3 rows to each of three GPUs, and none to the fourth.
-# 2. Which pass has to be inside `no_sync`? The forward pass has to be, because it prepares the hooks.
-# 3. Does DDP sum or average gradients? It averages them.
-# 4. Of which two collectives is an all-reduce made? It is a reduce-scatter and an all-gather.
+# 1. Eight ranks all-reduce a gradient of 1 GB around a ring. How much does each send? 1.75 GB: 2 · 7/8.
+# 2. Which pass has to be inside `no_sync`? The forward pass, where DDP prepares the hooks.
+# 3. Does DDP sum or average gradients? It averages.
+# 4. Of which two collectives is an all-reduce made? A reduce-scatter and an all-gather.
 # 5. Why do the names in a state dict begin with `module.`? DDP keeps your model in its attribute `module`.
 
 # %% tags=["proof-rapid-fire"]
-torch.cuda.simulate(4)
-print("1.", [len(each) for each in torch.nn.parallel.scatter(torch.zeros(9), [0, 1, 2, 3])])
+sent = max(count for _, count in bytes_of(distributed.all_reduce, 8))
+print("1.", sent / 4800, "of the array")
 print("2. and 3. gradients 1 and 2 become", distributed.spawn(one_pass, (False, True), nprocs=2))
 print("5.", list(DDP(mytorch.nn.Linear(3, 1)).state_dict()))
 
@@ -528,15 +465,101 @@ print("5.", list(DDP(mytorch.nn.Linear(3, 1)).state_dict()))
 # 7. A mean of means isn't the mean, so weight by the number of tokens.
 # 8. All ranks must make the same calls in the same order, or somebody waits until the timeout.
 # 9. An unused parameter is noticed in the second pass.
-# 10. `DataParallel` copies the module in each pass, and attributes that a replica assigns are lost.
+# 10. The old `DataParallel` copies the module in each pass, and attributes that a replica assigns are lost.
 #
 # ## You try
-# [The exercises](../exercises/23_multi_gpu.ipynb): predict what survives a pass; write `DataParallel`, the ring and DDP; fix a mean of means; measure
-# which bucket size hides most of the communication; and say what processes share. The next chapter, [Shards](23b_shards.ipynb), shards
-# the optimizer's state, the gradients and the weights.
+# [The exercises](../exercises/23_multi_gpu.ipynb): write the ring and DDP; fix a mean of means; measure which bucket size hides most of the
+# communication; and say what processes share. Exercises 1 and 2 are about `DataParallel`, which the optional end explains. The next chapter,
+# [Shards](23b_shards.ipynb), shards the optimizer's state, the gradients and the weights.
 
 # %% [markdown]
 # ## If you have time
+# ### DataParallel and its limits: replicas in one process
+# PyTorch's older `DataParallel` needs no processes, and little new code uses it. In each forward pass it scatters the batch over the GPUs, copies the module to each of them, runs
+# the copies in threads and gathers the outputs. This module counts its calls, lists the rows that it saw, and adds them up in a buffer. It runs on
+# four simulated GPUs, twice, with nine rows. What do the counter, the list and the buffer say?
+
+# %% tags=["proof-lost-counter"]
+import minitorch as torch
+
+torch.cuda.simulate(4)
+
+
+class Counting(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.calls, self.seen = torch.nn.Linear(3, 2), 0, []
+        self.register_buffer("rows", torch.zeros(1))
+
+    def forward(self, x):
+        self.calls += 1
+        self.seen.append(len(x))
+        self.rows += len(x)
+        return self.layer(x)
+
+
+torch.manual_seed(0)
+model, batch = Counting().to("cuda:0"), torch.rand(9, 3)
+parallel = torch.nn.DataParallel(model)
+parallel(batch), parallel(batch)
+print("calls:", model.calls, " list:", model.seen, " buffer:", model.rows.item(), "of 18 rows")
+print("rows for 4 GPUs:", {rows: [len(each) for each in torch.rand(rows, 3).chunk(4)] for rows in (8, 9, 10, 3)})
+shallow, deep = torch.nn.DataParallel(model.layer), [copy.deepcopy(model.layer) for _ in range(4)]
+sum(each(rows.cuda()).sum() for each, rows in zip(deep, batch.chunk(4), strict=False)).backward()
+print("gradient with deep copies:", model.layer.weight.grad)
+shallow(batch).sum().backward()
+print("gradient with replicas:  ", [round(number, 2) for number in model.layer.weight.grad[0].tolist()])
+
+# %% [markdown]
+# `chunk` makes pieces of ⌈rows / GPUs⌉ rows, so the fourth GPU got nothing. A deep copy would keep its gradients for itself. So a **replica** is a
+# shallow copy of the module's `__dict__`, in which each parameter is the result of `parameter.to(device)` and has a `grad_fn`: the backward pass adds
+# up at your parameter. What the module writes to itself suffers from that:
+#
+# | what the module writes to | on a replica it is | afterwards |
+# |---|---|---|
+# | a number, `self.calls += 1` | an attribute of the replica | lost with the replica |
+# | a list, `self.seen.append(…)` | the module's own list | kept, in the order of the threads |
+# | a buffer, `self.rows += …` | a copy; on the first GPU the module's own | only what the first chunk gave it |
+#
+# #### Milestone: four GPUs give one GPU's gradients
+# You write `replica` and its neighbours in exercise 2. Then this runs, with shares of 3, 3, 3 and 1 rows:
+
+# %% tags=["proof-same-gradients"]
+mytorch.cuda.simulate(4)
+
+
+def gradients(gpus):
+    mytorch.manual_seed(1)
+    nn, rows = mytorch.nn, mytorch.rand(10, 3)
+    net = nn.Sequential(nn.Linear(3, 16), nn.Tanh(), nn.Linear(16, 1)).to("cuda:0")
+    loss = (nn.DataParallel(net, list(range(gpus)))(rows.to("cuda:0")) ** 2).mean()
+    loss.backward()
+    return net[0].weight.grad, loss
+
+
+(one, _), (four, loss) = gradients(1), gradients(4)
+print(f"sum of the entries {one.sum().item():.4f}, on four GPUs {four.sum().item():.4f}; the loss is on {loss.device}")
+small = mytorch.nn.DataParallel(mytorch.nn.Linear(1, 1, bias=False).to("cuda:0"), [0, 1])
+end = small(mytorch.ones(2, 1)).grad_fn
+pictures.graph(end, children=lambda n: [e[0] for e in n.next_functions], label=lambda n: n.name())
+
+# %% [markdown]
+# The graph belongs to the smallest case, one weight on two GPUs: both replicas lead back to one `AccumulateGrad`. The loss was computed from the
+# outputs gathered on the first GPU, so unequal shares did no harm. A module that returns its own loss computes it on each GPU instead, which was the
+# usual remedy for a full first GPU, but a mean of those losses weights the rows of a small share more.
+#
+# **Interview · What does `DataParallel` do in one step, and why use `DistributedDataParallel` instead?**
+#
+# - *Thirty seconds:* It scatters the inputs, copies the module to each GPU, runs the copies in threads and gathers the outputs. All weights move in
+#   each forward pass, and the threads share Python's global lock, the GIL. DDP has a process for each GPU and sends only gradients, during the backward
+#   pass.
+# - *Longer:* DDP also works over several machines, and PyTorch's documentation recommends it even for one. `DataParallel` sums the replicas' gradients
+#   on the first GPU, because its loss is already a mean over the whole batch; DDP averages over all ranks.
+# - *They ask next:* Which GPU runs out of memory first under `DataParallel`? The first one: it also holds the gathered outputs, the summed gradients
+#   and the optimizer's state.
+# - *The trap:* "Both divide the batch, so they do the same." Batch norm, counters, random numbers and the loss differ.
+# - *Proof:* `proof-lost-counter`, `proof-same-gradients`; what a ring sends: `proof-ring`.
+#
 # ### DataParallel: devices of parameters, inputs and outputs
 # The cell tries five placements on two simulated GPUs, and the list after it corrects what is often said about them:
 
@@ -584,8 +607,8 @@ run("-m", "minitorch", "files/shared_memory.py")
 #
 # **Interview · `fork` or `spawn`, and why does CUDA care?**
 #
-# - *Thirty seconds:* `fork` copies the process with everything in memory, while `spawn` starts a new interpreter and sends pickled arguments. A CUDA
-#   context doesn't survive a fork, so use `spawn` if the parent has used a GPU.
+# - *Thirty seconds:* `fork` copies the process with everything in memory. `spawn` starts a new interpreter and sends pickled arguments. A CUDA context
+#   doesn't survive a fork, so use `spawn` if the parent has used a GPU.
 # - *Longer:* A fork also copies only the calling thread, so a lock that another thread held stays locked in the child.
 # - *They ask next:* Why must the main module be guarded by `if __name__ == "__main__"`? Because `spawn` imports it again.
 # - *The trap:* Creating a tensor on the GPU at import time. Then every forked worker inherits a context that it can't use.

@@ -65,7 +65,6 @@ UNASKED = frozenset(
         "What does `get_scale()` return for a `GradScaler` that isn't enabled?",
         "What does `MultiStepLR` with milestones 2 and 2 do in epoch 2?",
         "How does `random_split(dataset, [0.5, 0.5])` split 7 samples?",
-        "How does `DataParallel` split nine rows over four GPUs?",
         "What is in a TensorBoard file?",
         "Does `from_pretrained(…, padding_idx=0)` set row 0 to zero?",
         "What are the two pillars?",
