@@ -64,30 +64,30 @@ for rows in (8, 64, 512):
     print(f"activations of {rows:3} rows: {(used() - before) >> 10:5} KB")
 
 # %% [markdown]
-# Weights, gradients and Adam's two averages take 16 bytes per parameter, whatever the batch size is. **Activations**, which are the
-# intermediate results that the backward pass needs, grow with the batch instead.
+# Weights, gradients and Adam's two averages take 16 bytes per parameter, whatever the batch size is. **Activations**, the intermediate results
+# that the backward pass needs, grow with the batch.
 #
 # **Interview · How much memory does training 7B parameters with AdamW take?**
 #
-# - *Thirty seconds:* It takes 16 bytes per parameter: 4 for the weight, 4 for the gradient and 8 for Adam's two averages. That makes 112 GB
-#   before the first activation, so one GPU with 80 GB isn't enough.
+# - *Thirty seconds:* 16 bytes per parameter: 4 for the weight, 4 for the gradient and 8 for Adam's two averages. That makes 112 GB before
+#   the first activation, so one GPU with 80 GB isn't enough.
 # - *Longer:* In mixed precision it is often 16 again: 2 bytes for a bfloat16 weight, 2 for its gradient, 4 for the master weight
-#   ([chapter 22](22_mixed_precision.ipynb)) and 8 for Adam. A float32 gradient for accumulation adds 4. Without master weights it
-#   is only 8, because PyTorch's Adam keeps its averages in the weight's dtype, but then small steps are lost.
-# - *They ask next:* How much does inference in bfloat16 take? It takes 2 bytes per parameter, so 14 GB, plus a [cache of keys and
+#   ([chapter 22](22_mixed_precision.ipynb)) and 8 for Adam. A float32 gradient for accumulation adds 4. Without master weights it is only 8:
+#   PyTorch's Adam keeps its averages in the weight's dtype. But then small steps are lost.
+# - *They ask next:* How much does inference in bfloat16 take? 2 bytes per parameter, so 14 GB, plus a [cache of keys and
 #   values](proof-estimates) that grows with the text.
 # - *The trap:* Forgetting the activations, which are the largest part when the context is long.
 # - *Proof:* `proof-sixteen`.
 
 # %% [markdown] given="mytorch.utils.instruments:instrument mytorch.utils.instruments:flops"
 # ## Three instruments
-# In [chapter 08](08_static_and_dynamic_graphs.ipynb) you counted bytes with an **instrument**: one more layer of the dispatcher, below all others,
-# which sees each kernel that runs, including those of the backward pass and the optimizer. As long as no instrument is active, its place is
-# empty and costs nothing. Here is `instrument` again, together with a new one:
+# In [chapter 08](08_static_and_dynamic_graphs.ipynb) you counted bytes with an **instrument**, one more layer of the dispatcher, below all
+# others. Each kernel that runs passes through it, including those of the backward pass and the optimizer. An inactive instrument costs nothing.
+# Here is `instrument` again, together with a new one:
 
 # %% [markdown]
-# `count_flops` adds up the floating-point operations of matrix multiplications, as PyTorch's `FlopCounterMode` does. `count_bytes` is the one from
-# chapter 08, and `clock` adds up seconds. The instrument below records how much memory is in use after each kernel:
+# `count_flops` adds up the floating-point operations of matrix multiplications, as PyTorch's `FlopCounterMode` does. `count_bytes` is the one
+# from chapter 08, and `clock` adds up seconds. The instrument below records how much memory is in use after each kernel:
 
 
 # %% tags=["proof-mountain"]
@@ -109,11 +109,11 @@ mountain, _ = measured(lambda block, h: block(h))
 pictures.curves({"in use": mountain}, xlabel="kernels run (%)", ylabel="memory (MB)")
 
 # %% [markdown]
-# Memory use climbs in the forward pass, since each block leaves behind what its backward pass will need. The backward pass frees it in the opposite
-# order, so the activations peak where the two meet. (The small rise at the end is `cat`, with which `step` collects the gradients for the
-# comparison.) The highest point of a whole training step may come later, for instance when an optimizer needs temporary memory.
+# Memory use climbs in the forward pass: each block leaves behind what its backward pass will need. The backward pass frees it in the opposite
+# order, so the activations peak where the two meet. (The small rise at the end is `cat`, which collects the gradients for the comparison.) The
+# highest point of a whole training step may come later, for instance when an optimizer needs temporary memory.
 #
-# Memory isn't only used in training. Here is a validation loop that keeps its losses, with a graph and without:
+# Validation needs memory, too. Here is a loop that keeps its losses, with a graph and without:
 
 # %% tags=["proof-OOM"]
 for mode in (mytorch.enable_grad(), mytorch.no_grad()):
@@ -128,10 +128,10 @@ for mode in (mytorch.enable_grad(), mytorch.no_grad()):
 # %% [markdown]
 # **Interview · Out of memory in step 1, in step 1,000, in validation: where do you look in each case?**
 #
-# - *Thirty seconds:* In step 1 the batch is too large, and step 2 is the same case, because Adam creates its state at the end of step 1. In step 1,000
-#   I look for a longer sequence, fragmentation, or something that grows, such as a list of losses with their graphs. In validation `no_grad` is
+# - *Thirty seconds:* In step 1 or 2, the batch is too large. (Step 2 counts too: Adam allocates its state at the end of step 1.) In step 1,000 I
+#   look for a longer sequence, fragmentation, or something that grows, such as a list of losses with their graphs. In validation, `no_grad` is
 #   missing or the batch is larger.
-# - *Longer:* Print `max_memory_allocated()` for each step: a line that climbs is a leak, while a single spike is an input. To see which line of code
+# - *Longer:* Print `max_memory_allocated()` for each step. A line that climbs is a leak; a single spike is an input. To see which line of code
 #   allocated what, call `torch.cuda.memory._record_memory_history()`, write a **memory snapshot** with `_dump_snapshot`, and open it on
 #   pytorch.org/memory_viz.
 # - *They ask next:* Why is `total += loss` a leak? Each loss keeps its graph alive, so use `loss.item()` or `loss.detach()`.
@@ -139,9 +139,9 @@ for mode in (mytorch.enable_grad(), mytorch.no_grad()):
 # - *Proof:* `proof-OOM`, `proof-sixteen`.
 #
 # ## Activations, logits and the KV cache of a language model
-# For a layer of a GPT with dropout, in 16 bits, a widely used estimate of the activations is $34 s b h + 5 a s^2 b$ bytes, where $s$ is the length,
-# $b$ the batch size, $h$ the width and $a$ the number of heads. Here it is for one sequence of 4,096 tokens and a model with the
-# sizes of a Llama of 8 billion parameters, together with two other large tensors:
+# How large are the activations of a GPT's layer, with dropout and in 16 bits? A widely used estimate is $34 s b h + 5 a s^2 b$ bytes, where $s$ is
+# the length, $b$ the batch size, $h$ the width and $a$ the number of heads. Here it is for one sequence of 4,096 tokens in a model of the size
+# of Llama 8B, together with two other large tensors:
 
 # %% tags=["proof-estimates"]
 length, width, heads, layers, vocabulary, kv_heads, head = 4096, 4096, 32, 32, 128_256, 8, 128
@@ -152,17 +152,17 @@ per_token = 2 * layers * kv_heads * head * 2  # keys and values, in 16 bits
 print(f"KV cache: {per_token / 1e3:.0f} KB for a token, {per_token * length / 1e9:.1f} GB for {length} tokens")
 
 # %% [markdown] tags=["short"]
-# Attention's matrices dominate, unless a tiled kernel never stores them. The logits are as large as the other activations of several layers,
-# so with a vocabulary of 128,000 the loss is often the peak, and some libraries compute it in chunks of tokens.
+# Attention's matrices dominate, unless a tiled kernel never stores them. The logits are as large as the other activations of several layers. So
+# with a vocabulary of 128,000 the loss is often the peak, and some libraries compute it in chunks of tokens.
 #
 # **Interview · How large are the logits and the KV cache of a language model?**
 #
-# - *Thirty seconds:* The logits have batch × length × vocabulary elements, which makes 2 GB in float32 for 4,096 tokens and a vocabulary of 128,000, and
-#   their gradient takes as much again. The KV cache has 2 × layers × KV heads × head size elements per token.
+# - *Thirty seconds:* The logits have batch × length × vocabulary elements. For 4,096 tokens and a vocabulary of 128,000 that is 2 GB in float32,
+#   and their gradient takes as much again. The KV cache has 2 × layers × KV heads × head size elements per token.
 # - *Longer:* For 32 layers with 8 KV heads of 128 in bfloat16 that is 131 KB per token, so 0.5 GB for each sequence of 4,096 tokens.
 # - *They ask next:* How do you reduce them? A chunked or fused cross-entropy never holds all logits. Fewer KV heads (GQA), fewer bits or a sliding
 #   window shrink the cache. Activations can be checkpointed, or moved to the CPU with `torch.autograd.graph.save_on_cpu`.
-# - *The trap:* Counting parameters alone, although both tensors grow with the length and with the number of sequences.
+# - *The trap:* Counting parameters alone. Both tensors grow with the length and with the number of sequences.
 # - *Proof:* `proof-estimates`.
 #
 # ## Activation checkpointing: keep less, compute again
@@ -190,8 +190,13 @@ for p in (0.0, 0.5):
 # %% [markdown]
 # ### Break it
 # With dropout the gradient is incorrect, and no error says so. The second run drew another mask, so its gradient belongs to a network that never
-# ran. Therefore a checkpoint has to store the state of the generator, restore it for the second run, and afterwards continue as if nothing had been
-# drawn. For the same reason it stores where autocast was on.
+# ran. A checkpoint therefore has to
+#
+# - store the state of the generator,
+# - restore it for the second run,
+# - and afterwards continue as if nothing had been drawn.
+#
+# For the same reason it stores where autocast was on.
 #
 # You write it in exercise 2, as a `Function` with two static methods. Then this runs:
 #
@@ -205,7 +210,7 @@ print("elements of the gradients that differ:", (gradients != again).sum().item(
 pictures.curves({"plain": mountain, "checkpoints": sawtooth}, xlabel="kernels run (%)", ylabel="memory (MB)")
 
 # %% [markdown]
-# In the forward pass the line climbs by one input for each block. The backward pass has twelve teeth, because each block runs again, is used, and is
+# In the forward pass the line climbs by one input for each block. The backward pass has twelve teeth: each block runs again, is used, and is
 # freed. The matrix multiplications take 4/3 of the work: two forward passes instead of one, and a backward pass of twice the work of either.
 #
 # ### Myth · "The larger the part in a checkpoint, the more you save"
@@ -229,8 +234,8 @@ print("peak by number of segments:", {k: max(trail(k)) for k in (1, 2, 4, 6, 9, 
 pictures.slider(draw, start={"k": 6}, k=[1, 2, 3, 4, 6, 9, 12, 18, 36])
 
 # %% [markdown]
-# One checkpoint around everything saves nothing, because everything is in memory when it runs again. With k segments, k inputs and the n / k layers
-# of one segment are held, and k + n / k is minimized by k = √n.
+# One checkpoint around everything saves nothing: everything is in memory when it runs again. With k segments, k inputs and the n / k layers of one
+# segment are held, and k + n / k is minimized by k = √n.
 #
 # ### Early stop: the newer checkpoint costs less
 # PyTorch has two kinds of `checkpoint`, and its documentation recommends `use_reentrant=False`. Yours resembles the older kind, `use_reentrant=True`,
@@ -252,18 +257,19 @@ for name, result in {
 
 # %% [markdown]
 # The newer kind keeps each node in the graph and replaces the saved tensors by placeholders. The first one that the backward pass unpacks triggers
-# the recomputation, which stops as soon as all of them are there, so the last matrix multiplication isn't repeated. `FlopCounterMode` of PyTorch
-# 2.13 counts 7/6 of the plain step for such a block, against 4/3 for the older kind. The older kind also leaves a node behind only if one of its
-# *arguments* requires a gradient, and PyTorch warns if none does. Without `use_reentrant`, PyTorch 2.13 uses the older kind, and warns that "starting in
-# PyTorch 2.9" this will raise an exception, which it doesn't do yet.
+# the recomputation. It stops as soon as all of them are there, so the last matrix multiplication isn't repeated. `FlopCounterMode` of PyTorch
+# 2.13 counts 7/6 of the plain step for such a block, against 4/3 for the older kind.
+#
+# The older kind also leaves a node behind only if one of its *arguments* requires a gradient, and PyTorch warns if none does. Without
+# `use_reentrant`, PyTorch 2.13 uses the older kind. It warns that "starting in PyTorch 2.9" this will raise an exception, but it doesn't yet.
 #
 # **Interview · What do you checkpoint, and what does it cost?**
 #
 # - *Thirty seconds:* I checkpoint each block of a transformer. Its input is kept, and the rest is computed again in the backward pass. That costs up to
 #   one more forward pass, a third more work, and less with `use_reentrant=False`, which stops early.
 # - *Longer:* With n equal layers, √n segments hold about 2√n. *Selective* checkpointing keeps the matrix multiplications and repeats the elementwise
-#   rest, which is cheap to compute but large to keep; in PyTorch you pass
-#   `context_fn=partial(create_selective_checkpoint_contexts, [torch.ops.aten.addmm.default])`, with the operators whose results are kept.
+#   rest, which is cheap to compute but large to keep. In PyTorch you name the operators whose results are kept:
+#   `context_fn=partial(create_selective_checkpoint_contexts, [torch.ops.aten.addmm.default])`.
 # - *They ask next:* What goes wrong in the second run? PyTorch restores its own generators, but not those of NumPy or Python. Batch norm's running
 #   statistics are updated twice, and so is anything else that isn't a function of the input.
 # - *The trap:* Putting one checkpoint around the whole model, which saves nothing.
@@ -277,16 +283,16 @@ for run in (lambda block, h: block(h), checkpointed):
 # %% [markdown]
 # **Interview · Gradient accumulation or checkpointing?**
 #
-# - *Thirty seconds:* I try accumulation first, because it divides the activations by the number of micro-batches and repeats no work. Checkpointing
-#   helps when a single sample is already too large, or when smaller batches would leave the GPU idle.
+# - *Thirty seconds:* I try accumulation first: it divides the activations by the number of micro-batches and repeats no work. Checkpointing helps
+#   when a single sample is already too large, or when smaller batches would leave the GPU idle.
 # - *Longer:* Accumulation runs more and smaller kernels. Using both together is common.
 # - *They ask next:* Does accumulation change the result? Batch norm sees smaller batches, and a mean over tokens needs weights.
 # - *The trap:* Expecting either to shrink the 16 bytes per parameter. Both reduce only the activations.
 # - *Proof:* `proof-accumulate`.
 #
 # ## Attention without the matrix
-# Attention's scores form a matrix of length by length, and softmax seems to need a whole row at once. Here is a softmax-weighted mean in one pass. It
-# keeps three numbers: the largest score so far, the sum of exp(score − largest), and the values weighted in the same way:
+# Attention's scores form a matrix of length by length, and softmax seems to need a whole row at once. Here is a softmax-weighted mean in one pass.
+# It keeps three numbers: the largest score so far, the sum of exp(score − largest), and the sum of the values, weighted in the same way.
 
 
 # %% tags=["proof-online"]
@@ -306,11 +312,11 @@ scores, values = torch.tensor([1.0, 1000.0, 998.0, -5.0]), torch.tensor([10.0, 2
 print(f"one pass {online(scores.tolist(), values.tolist()):.3f}, softmax {(scores.softmax(0) @ values).item():.3f}")
 
 # %% [markdown]
-# Whenever a larger score arrives, the sums so far are multiplied by exp(old − new), which is less than 1, so nothing overflows.
+# Whenever a larger score arrives, the sums so far are multiplied by exp(old − new). That factor is less than 1, so nothing overflows.
 #
 # The same works for a tile of keys instead of a single key. In exercise 3 you write `attend`, which returns (m, l, o) for the keys of one tile,
-# `merge`, which joins two such triples, and `tiled_attention` around both. Because `merge` is associative, the tiles may be merged in any
-# grouping, wherever they were computed:
+# `merge`, which joins two such triples, and `tiled_attention` around both. `merge` is associative, so the tiles may be merged in any grouping,
+# wherever they were computed:
 
 # %% tags=["proof-tiles"]
 whole, attention, merge = nn.functional.scaled_dot_product_attention, nn.attention, nn.attention.merge
@@ -330,7 +336,7 @@ pictures.curves(peaks, lengths, xlabel="length", ylabel="peak (MB)", log="xy")
 
 # %% [markdown]
 # Twice the length takes four times the memory with the matrix, but only twice with tiles. **Ring attention** is the same `merge` over several GPUs:
-# each keeps its queries, while keys and values travel around the ring of [chapter 23](23_multi_gpu.ipynb).
+# each keeps its queries, and keys and values travel around the ring of [chapter 23](23_multi_gpu.ipynb).
 #
 # Tiles save memory. Do they save time as well?
 
@@ -350,27 +356,31 @@ for name, function in zip(peaks, (whole, attention.tiled_attention), strict=True
     print("{} million operations, {} MB moved, of which{} MB of large tensors:".format(*millions), name)
 
 # %% [markdown]
-# Both compute the same matrix multiplications. As separate operations, tiles move more bytes, because each small result is written and read again.
-# But a tile of scores fits into a GPU's fast on-chip memory (SRAM). **FlashAttention** is one kernel that leaves it there, so only queries, keys,
-# values and the output have to be moved. Here that is 26 of the 103 MB, instead of 2 MB for the four tensors, because tiles are read again for
-# each pair of tiles.
+# Both compute the same matrix multiplications. As separate operations, tiles move more bytes: each small result is written and read again. But a
+# tile of scores fits into a GPU's fast on-chip memory (SRAM). **FlashAttention** is one kernel that leaves it there, so only queries, keys, values
+# and the output have to be moved. Here such a kernel would move 26 MB instead of 103. (The four tensors alone are 2 MB; the rest is tiles that are
+# read again for each pair.)
 #
 # **Interview · Why is FlashAttention faster, though it computes more?**
 #
-# - *Thirty seconds:* Unfused attention waits for memory, not for arithmetic, and FlashAttention never writes the matrix of scores to the GPU's main memory. It
-#   rescales in the forward pass and computes the scores again in the backward pass, but that costs less than the traffic that it saves.
-# - *Longer:* It is exact, since softmax is computed tile by tile from a running maximum and a running sum. Its memory grows linearly with the length,
-#   not quadratically.
-# - *They ask next:* What does it keep for the backward pass? It keeps the output, and m + log l for each row, from which a tile's weights follow.
+# - *Thirty seconds:* Unfused attention waits for memory, not for arithmetic, and FlashAttention never writes the matrix of scores to the GPU's main
+#   memory. It rescales in the forward pass and computes the scores again in the backward pass, but that costs less than the traffic that it saves.
+# - *Longer:* It is exact: softmax is computed tile by tile from a running maximum and a running sum. Its memory grows linearly with the length, not
+#   quadratically.
+# - *They ask next:* What does it keep for the backward pass? The output, and m + log l for each row, from which a tile's weights follow.
 # - *The trap:* "It is an approximation", or "it needs fewer operations".
 # - *Proof:* `proof-flash`, `proof-tiles`, `proof-online`.
 #
 # ## The roofline
-# An operation takes at least the time of its arithmetic, and at least the time in which its bytes are moved. Which of the two limits it depends on
-# its **arithmetic intensity**, in FLOP/byte. An H100 (SXM) moves 3.35 · 10¹² bytes per second. It computes 67 · 10¹² float32 operations per second without tensor cores, and
-# 989 · 10¹² in bfloat16 with them. So the *ridge*, above which arithmetic is the limit, is at 20 FLOP/byte in float32 and at 295 in bfloat16.
-# Multiply different numbers of rows by one weight of 1024 × 1024. (In the picture the rows are in bfloat16, and the two kinds of attention are
-# those of the previous cell, in float32.)
+# An operation takes at least the time of its arithmetic, and at least the time in which its bytes are moved. Which of the two is longer depends on
+# its **arithmetic intensity**, in FLOP/byte. An H100 (SXM)
+#
+# - moves 3.35 · 10¹² bytes per second,
+# - computes 67 · 10¹² float32 operations per second without tensor cores,
+# - and 989 · 10¹² in bfloat16 with them.
+#
+# So the *ridge*, above which arithmetic is the limit, is at 20 FLOP/byte in float32 and at 295 in bfloat16. Multiply different numbers of rows by
+# one weight of 1024 × 1024. (In the picture the rows are in bfloat16, and the two kinds of attention are those of the previous cell, in float32.)
 
 
 # %% tags=["proof-roofline"]
@@ -392,7 +402,8 @@ pictures.curves(roofs, xlabel="arithmetic intensity (FLOP/byte)", ylabel="at mos
 
 # %% [markdown]
 # With one row, as when a language model generates one token, the arithmetic units nearly always wait for the weight. With 512 rows each weight that
-# is loaded is reused 512 times. That is enough in float32. The tensor cores reach their peak only with the 2,048 rows, although bfloat16 halves the bytes.
+# is loaded is reused 512 times, which is enough in float32. The tensor cores reach their peak only with the 2,048 rows, although bfloat16 halves
+# the bytes.
 #
 # ### 6ND
 # The arithmetic of a whole training step has a rule of thumb: 6 operations per parameter and token, of which the forward pass takes 2 and the
@@ -411,18 +422,18 @@ for width, length in ((64, 64), (128, 64), (256, 32)):
 # %% [markdown]
 # **Interview · How many FLOPs does a training step take?**
 #
-# - *Thirty seconds:* It takes 6ND for N parameters and D tokens. In the forward pass each weight meets each token in one multiplication and one
-#   addition. The backward pass takes twice that, for the gradient of the input and for the gradient of the weight.
+# - *Thirty seconds:* 6ND for N parameters and D tokens. In the forward pass each weight meets each token in one multiplication and one addition.
+#   The backward pass takes twice that, for the gradient of the input and for the gradient of the weight.
 # - *Longer:* Attention's scores add 12 · layers · width · length per token, which equals the work of the weights at a length of 6 times the width.
 #   Embeddings are looked up, not multiplied.
-# - *They ask next:* How many does it take with checkpoints? It takes at most 8ND, and fewer with early stop. Inference takes 2ND.
-# - *They ask next:* What is MFU? It is 6ND per second divided by the GPU's peak ([chapter 19](19_training_loop.ipynb)).
+# - *They ask next:* How many with checkpoints? At most 8ND, and fewer with early stop. Inference takes 2ND.
+# - *They ask next:* What is MFU? 6ND per second divided by the GPU's peak ([chapter 19](19_training_loop.ipynb)).
 # - *The trap:* Dividing by the peak of another precision, or by the one with sparsity.
 # - *Proof:* `proof-6ND`, `proof-accumulate`.
 #
 # ## Quantization to eight bits
-# A weight for inference can be an integer from −127 to 127 and a scale: w ≈ q · scale. How many weights should share a scale? Here 64 outputs do, and one
-# of them has larger weights than the others:
+# A weight for inference can be an integer from −127 to 127 and a scale: w ≈ q · scale. How many weights should share a scale? Here 64 outputs do,
+# and one of them has larger weights than the others:
 
 # %% tags=["proof-outlier"]
 from mytorch.nn.quantization import fake_quantize, quantize
@@ -438,24 +449,23 @@ print("error of the other 63 outputs:", {name: [f"{each:.1%}" for each in line] 
 pictures.curves(errors, [1, 3, 10, 30, 100], xlabel="factor of the outlier row", ylabel="relative error", log="xy")
 
 # %% [markdown]
-# One outlier stretches the common scale, and the other outputs lose precision. A scale for each row confines the damage to that row. In bfloat16
-# the scale itself is rounded, so the largest weight may become 128, which int8 turns into −128, unless `quantize` clamps.
+# One outlier stretches the common scale, and the other outputs lose precision. A scale for each row confines the damage to that row. (In bfloat16
+# the scale itself is rounded. The largest weight may then become 128, which int8 turns into −128 unless `quantize` clamps.)
 #
 # **Interview · int8 quantization: what are scale and zero point, why one scale per channel, and what do outliers do?**
 #
-# - *Thirty seconds:* Scale and zero point approximate a number x by (q − zero point) · scale. The zero point is usually 0 for weights, which are roughly symmetric, and it shifts
-#   the range for activations such as ReLU's. A scale for each output row costs four bytes a row and confines outliers.
-# - *Longer:* Outliers in *activations* are in a few columns, which all rows share. You can keep these columns in 16 bits, as LLM.int8() does, or move
-#   their scale into the weight, as SmoothQuant does. For 4-bit weights, GPTQ corrects the remaining weights for each error, and AWQ
-#   scales the channels that matter most.
-# - *They ask next:* What becomes faster? Decoding with small batches does, because each step reads every weight once, and int8 has
-#   half of bfloat16's bytes.
+# - *Thirty seconds:* Scale and zero point approximate a number x by (q − zero point) · scale. Weights are roughly symmetric, so their zero point is
+#   usually 0; for activations such as ReLU's, it shifts the range. A scale for each output row costs four bytes a row and confines outliers.
+# - *Longer:* Outliers in *activations* are in a few columns, which all rows share. You can keep these columns in 16 bits, as LLM.int8() does, or
+#   move their scale into the weight, as SmoothQuant does. For 4-bit weights, GPTQ corrects the remaining weights for each error, and AWQ scales the
+#   channels that matter most.
+# - *They ask next:* What becomes faster? Decoding with small batches: each step reads every weight once, and int8 has half of bfloat16's bytes.
 # - *The trap:* Judging by the mean error of the weights instead of the model's outputs.
 # - *Proof:* `proof-outlier`, `proof-roofline`.
 #
 # ## The caching allocator and fragmentation
-# PyTorch requests large segments of memory from the driver and cuts blocks from them. When a tensor is freed, its **caching allocator** keeps the block
-# (*reserved*), so that the next tensor doesn't have to wait for the driver. Here is a model of it: twelve cells, and tensors that need
+# PyTorch requests large segments of memory from the driver and cuts blocks from them. When a tensor is freed, its **caching allocator** keeps the
+# block (*reserved*), so that the next tensor doesn't have to wait for the driver. Here is a model of it: twelve cells, and tensors that need
 # contiguous memory. −1 means that there is no room:
 
 
@@ -468,7 +478,8 @@ print(f"{row.count('.')} of {len(row)} cells are free; two go to {row.find('..')
 #
 # - *Thirty seconds:* *Allocated* is what tensors occupy, and *reserved* is what the caching allocator holds from the driver. A large difference between
 #   the two, together with an out-of-memory error, points to fragmentation: there is enough free memory, but not in one piece.
-# - *Longer:* Sequences of varying length cause it. `PYTORCH_ALLOC_CONF=expandable_segments:True` lets segments grow, and a memory snapshot shows the gaps.
+# - *Longer:* Sequences of varying length cause it. `PYTORCH_ALLOC_CONF=expandable_segments:True` lets segments grow, and a memory snapshot shows the
+#   gaps.
 # - *They ask next:* Why does `nvidia-smi` show more? It shows what is reserved, and the CUDA context.
 # - *The trap:* Calling `empty_cache()` in each step. That makes the step slower, and a segment that is still partly used isn't returned.
 # - *Proof:* `proof-fragments`.
@@ -485,11 +496,10 @@ print(inspect.getsource(inspect.getmodule(checkpoint)._restored))
 # Unlike yours, it treats each GPU's generator separately, and `preserve_rng_state=False` skips the generators.
 #
 # ## Rapid fire
-# 1. How many bytes per parameter does Adam's state take? It takes 8 if the parameters are in float32, and 4 if they are in
-#    bfloat16.
-# 2. How many operations does a product of (m, k) and (k, n) take? It takes 2mkn.
-# 3. You checkpoint 100 equal layers. How many segments take the least memory? Ten do.
-# 4. How many scales does a (4096, 1024) weight have, with one for each output? It has 4,096.
+# 1. How many bytes per parameter does Adam's state take? 8 with float32 parameters, 4 with bfloat16.
+# 2. How many operations does a product of (m, k) and (k, n) take? 2mkn.
+# 3. You checkpoint 100 equal layers. How many segments take the least memory? Ten.
+# 4. How many scales does a (4096, 1024) weight have, with one for each output? 4,096.
 # 5. Does the weight of an int8 layer train? No, it is a buffer.
 
 # %% tags=["proof-rapid-fire"]
@@ -505,7 +515,7 @@ print("4. and 5.", [(name, each.numel()) for name, each in nn.Int8Linear(nn.Line
 # 2. Activations peak at the end of the forward pass.
 # 3. A checkpoint keeps inputs, and pays with up to one more forward pass.
 # 4. The second run needs the same random numbers.
-# 5. √n segments take the least memory, while one around everything saves nothing.
+# 5. √n segments take the least memory; one around everything saves nothing.
 # 6. Online softmax keeps the largest score, the sum and the weighted values, and such triples can be merged.
 # 7. FlashAttention saves memory traffic, not operations.
 # 8. Below the ridge (20 FLOP/byte in float32, 295 in bfloat16 on an H100), memory is the limit.
@@ -519,9 +529,9 @@ print("4. and 5.", [(name, each.numel()) for name, each in nn.Int8Linear(nn.Line
 # %% [markdown]
 # ## If you have time
 # ### Quantization-aware training
-# Rounding after training is fine in 8 bits. With 2 bits and a symmetric range, a weight can only be −1, 0 or 1 times a scale, and the network has to be
-# trained for that. So the forward pass rounds. But the derivative of rounding is 0 almost everywhere, so nothing would learn. `fake_quantize`, which is a `Function` in
-# your library, takes the derivative to be 1 within the range:
+# Rounding after training is fine in 8 bits. With 2 bits and a symmetric range, a weight can only be −1, 0 or 1 times a scale, and the network has to
+# be trained for that. So the forward pass rounds. But the derivative of rounding is 0 almost everywhere, so nothing would learn. `fake_quantize`, a
+# `Function` in your library, takes the derivative to be 1 within the range:
 
 # %% tags=["proof-round"]
 for function in (lambda x: x.round(), lambda x: fake_quantize(x, 0.5, 0, -8, 7)):
@@ -530,8 +540,8 @@ for function in (lambda x: x.round(), lambda x: fake_quantize(x, 0.5, 0, -8, 7))
     print(w.tolist(), "become", function(w).tolist(), "with gradients", w.grad.tolist())
 
 # %% [markdown]
-# `fake_quantize` passes the gradient of 0.375 through. 5.0 is clamped to 3.5, the end of the range, so a small change of it changes nothing. Now train
-# a linear layer on digits, with three seeds:
+# `fake_quantize` passes the gradient of 0.375 through. 5.0 is clamped to 3.5, the end of the range, so a small change of it changes nothing. Now
+# train a linear layer on digits, with three seeds:
 
 # %% tags=["proof-straight-through"]
 from sklearn.datasets import load_digits
@@ -570,6 +580,6 @@ pictures.curves(lines, xlabel="step", ylabel="loss in 2 bits (nats)")
 #   few calibration batches. It is enough for 8 bits and often for 4. Quantization-aware training rounds in each forward pass, which works with fewer
 #   bits at the price of training.
 # - *Longer:* The gradient of `round` is 0 almost everywhere. The straight-through estimator replaces it by 1, and by 0 where the value was clamped.
-# - *They ask next:* Which weights does the optimizer update? It updates those in full precision.
-# - *The trap:* `x.round()` in the forward pass. It trains without an error, but the weights before it get gradients of 0.
+# - *They ask next:* Which weights does the optimizer update? Those in full precision.
+# - *The trap:* Writing `x.round()` in the forward pass. It trains without an error, but the weights before it get gradients of 0.
 # - *Proof:* `proof-straight-through`, `proof-round`.

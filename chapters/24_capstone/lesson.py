@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Everything on your own code
-# In this chapter two networks from `minitorch/models` train on your library, with nothing changed but their imports. You will see which
-# chapters' code runs in a training step, kill a run and reproduce every loss after the restart, train on four ranks, and break parts of
-# the library on purpose to see which tests fail.
+# In this chapter two networks from `minitorch/models` train on your library, with nothing changed but their imports. You will kill a run
+# and reproduce every loss after the restart, compare your library with an oracle, train on four ranks, and break parts of the library on
+# purpose to see which tests fail.
 
 # %% hidden=true
 from course import lesson, pictures
@@ -10,164 +10,17 @@ from course import lesson, pictures
 mytorch = lesson.mytorch(24)  # your library as of this chapter, using your code wherever you've solved the exercises
 
 # %% [markdown] tags=["short"]
-# ## Whose code runs in a training step?
-# You have written code in more than twenty chapters. Guess how many of them a single training step of LeNet needs, and then let Python
-# count: `sys.setprofile` installs a hook that runs on every function call. LeNet, a small GPT and their training programs are in [one
-# file](files/milestones.py), which works with any library.
-
-# %% tags=["proof-chapters"]
-import inspect
-import linecache
-import sys
-
-sys.path.insert(0, "files")
-from milestones import descend, failed, gpt_losses, lenet, lenet_losses, on, rank_losses, small_gpt
-
-
-def chapters_that_run(job):
-    ran = set()
-    sys.setprofile(lambda frame, event, _: ran.add(frame.f_code))
-    job(mytorch, 1)
-    sys.setprofile(None)
-    return sorted({heading_above(code) for code in ran if code.co_filename.startswith("<mytorch>")} - {None})
-
-
-def heading_above(code):
-    lines = linecache.getlines(code.co_filename)[: code.co_firstlineno]
-    return next((line.split()[1] for line in lines[::-1] if line.startswith("# ") and " · " in line), None)
-
-
-for job in (lenet_losses, gpt_losses):
-    print(f"{job.__name__:13}", *chapters_that_run(job))
-
-# %% [markdown]
-# Even LeNet runs code from the very first chapter, because no tensor can exist without a dtype. Convolutions run only in LeNet, while
-# normalization, embeddings and attention run only in the GPT. Both need the core: tensors, views, dispatch, the graph, modules, the loss
-# and the optimizer.
-#
-# The programs themselves are short. `on` runs a model's file after replacing the name `minitorch` with your library's, `descend` takes one
-# training step, and each program builds a model and calls `descend` a few times:
-
-# %%
-print("\n".join(inspect.getsource(each) for each in (on, descend, gpt_losses)))
-
-# %% [markdown]
-# To find out how many different operations a GPT needs, the next cell traverses its graph and counts them:
-
-# %% tags=["proof-operations"]
-loss = small_gpt(mytorch)(*mytorch.randint(0, 11, (2, 4, 8)))[1]
-nodes, names = [loss.grad_fn], set()
-for node in nodes:
-    names.add(node.name().split("::")[-1].removesuffix("Backward0"))
-    nodes += [source for source, _ in node.next_functions if source is not None and source not in nodes]
-names.remove("AccumulateGrad")  # a parameter, not an operation
-print(len(nodes), "nodes,", len(names), "operations:", *sorted(names))
-
-# %% [markdown]
-# **Interview · What do you need to write before you can train a GPT without a framework?**
-#
-# - *Thirty seconds:* You need arrays with views and broadcasting, a graph with a backward pass, and about twenty operations with their
-#   gradients. On top of those you need cross-entropy, an optimizer, and modules that collect the parameters. The model itself is the
-#   shortest part.
-# - *Longer:* The layers are `Linear`, `Embedding`, `LayerNorm`, GELU and softmax, plus dropout if you want it. Attention itself is only
-#   matrix multiplications and a softmax.
-# - *They ask next:* What would make it fast? You'd need better kernels, such as fused attention and matrix multiplications on a GPU, but
-#   the design can stay as it is.
-# - *The trap:* Starting with attention instead of testing the operations first. If a gradient isn't summed over a broadcast dimension,
-#   everything above it is wrong, and you find out late.
-# - *Proof:* `proof-chapters`, `proof-operations`.
-#
-# ## Is it correct? Comparing with an oracle
-# An *oracle* is an implementation that you trust enough to compare yours with. Here it is minitorch: both libraries get the same seed and
-# the same data, and the next cell compares their losses over three steps.
-
-# %% tags=["proof-oracle"]
-import minitorch
-
-for job in (lenet_losses, gpt_losses):
-    mine, theirs = job(mytorch), job(minitorch)
-    apart = max(abs(one - other) for one, other in zip(mine, theirs, strict=True))
-    print(f"{job.__name__:13} {[f'{each:.3f}' for each in mine]}, largest difference {apart:.3f}")
-
-# %% [markdown]
-# Each loss after the first depends on the forward pass, the gradients and the previous update, so three steps reveal a gross fault in any
-# of them. The section *One wrong part* shows which smaller faults slip through.
-#
-# ## Milestone: LeNet reads digits
-# The images are scikit-learn's digits, enlarged to 32×32. Each training image is shifted by up to two pixels whenever it is loaded, while
-# the 450 held-out images stay as they are. Your loader ([chapter 18](18_data.ipynb)) makes the batches, a one-cycle schedule ([chapter
-# 17](17_learning_rate_schedules.ipynb)) sets the learning rate, and your trainer ([chapter 19](19_training_loop.ipynb)) takes 252 steps.
-
-# %% tags=["proof-LeNet"]
-import numpy as np
-from sklearn.datasets import load_digits
-
-digits, data = load_digits(), mytorch.utils.data
-images = ((digits.images.astype("float32") / 16 - 0.3) / 0.4)[:, None].repeat(4, 2).repeat(4, 3)
-train, test = np.split(np.random.default_rng(0).permutation(1797), [1347])
-
-
-class Moved(data.Dataset):
-    def __len__(self):
-        return len(train)
-
-    def __getitem__(self, index):
-        by = mytorch.randint(-2, 3, (2,)).tolist()
-        return mytorch.tensor(np.roll(images[train[index]], by, (1, 2))), int(digits.target[train[index]])
-
-
-def summed(model, batch):
-    return mytorch.nn.functional.cross_entropy(model(batch[0]), batch[1], reduction="sum"), len(batch[1])
-
-
-mytorch.manual_seed(0)
-net, loader = on(mytorch, lenet).LeNet(), data.DataLoader(Moved(), 32, shuffle=True, drop_last=True)
-optimizer = mytorch.optim.AdamW(net.parameters(), lr=4e-3)
-schedule = mytorch.optim.lr_scheduler.OneCycleLR(optimizer, 4e-3, total_steps=253)
-trainer = mytorch.Trainer(net, optimizer, schedule, loader, summed, max_norm=1.0)
-trainer.fit(252)
-with mytorch.no_grad():
-    answers = net.eval()(mytorch.tensor(images[test])).argmax(1).numpy()
-wrong = answers != digits.target[test]
-print(f"of 450 images, at least {min(98.0, (1 - wrong.mean()) * 100):.0f} % right")
-pictures.curves(
-    {"LeNet": trainer.losses[::4]},
-    range(1, 253, 4),
-    xlabel="step",
-    ylabel="loss (nats)",
-    alt="It falls to a few hundredths.",
-)
-
-# %% [markdown]
-# The cell never prints more than 98 %, because a different CPU may misclassify an image or two more. The seed matters just as much: when we
-# ran seeds 0, 1 and 2, the network misclassified 3, 6 and 4 images.
-#
-# **Interview · One seed misclassifies 1 of 450 images, another 6. What do you report?**
-#
-# - *Thirty seconds:* I report the mean over several seeds, the spread, and the number of held-out images. With 450 images and about four
-#   mistakes, chance alone gives the count a standard deviation of about 2, so 1 and 6 may come from equally good models.
-# - *Longer:* The number of mistakes is roughly Poisson, so its standard deviation is the square root of its mean. To tell 99.0 % from
-#   99.3 % at two standard deviations, you need about 7,500 images for each model. If both models see the same images, you need fewer,
-#   because only the images on which they disagree count.
-# - *They ask next:* May you report the best seed? Yes, as long as I say how many seeds I tried, and the test set played no part in the
-#   choice.
-# - *The trap:* Comparing two models that were trained with one seed each.
-# - *Proof:* `proof-spread`.
-
-# %% tags=["proof-spread"]
-counts = mytorch.rand(2000, 450).lt(4 / 450).sum(1).float()
-print(
-    f"450 images, each wrong with probability 4/450: mean {counts.mean().item():.0f}, deviation {counts.std().item():.0f}"
-)
-
-# %% [markdown]
 # ## Milestone: a GPT that writes, killed on the way
 # [This script](files/train_gpt.py) trains `minitorch/models/gpt.py` on four lines of Shakespeare, with dropout, a shuffling loader and a
-# schedule. After every tenth step it saves `trainer.state_dict()` with your `mytorch.save`, which writes a new file and then replaces the
-# old one ([chapter 20](20_saving_and_loading.ipynb)). The first run is left undisturbed and serves as the reference.
+# schedule, all of it on your library. After every tenth step it saves `trainer.state_dict()` with your `mytorch.save`, which writes a new
+# file and then replaces the old one ([chapter 20](20_saving_and_loading.ipynb)).
+#
+# One run is left undisturbed and serves as the reference. A second one is killed in the middle of an epoch, three steps past a checkpoint,
+# and started again. Of their 240 losses, how many will differ?
 
 # %%
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -188,13 +41,11 @@ def start(folder, until=240):
 print("in one go:", start(folders[0]))
 
 # %% [markdown]
-# The second run writes to its own folder. As soon as it reports step 103, in the middle of an epoch and three steps past a checkpoint, the
-# cell kills it, so the process has no chance to clean up. Then the script starts again:
-
-# %%
-print("first time: ", start(folders[1], until=103))
+# The second run writes to its own folder. As soon as it reports step 103, the cell kills it, so the process has no chance to clean up. Then
+# the script starts again:
 
 # %% tags=["proof-killed"]
+print("first time: ", start(folders[1], until=103))
 print("second time:", start(folders[1]))
 straight, resumed = (mytorch.load(folder / "checkpoint.pt") for folder in folders)
 print(f"of {len(resumed['losses'])} losses, {sum(map(float.__ne__, straight['losses'], resumed['losses']))} differ")
@@ -205,24 +56,29 @@ lines = {"in one go": straight["losses"][::4], "resumed": (range(101, 241, 4), r
 pictures.curves(lines, range(1, 241, 4), xlabel="step", ylabel="loss (nats)", marks={"killed": 103}, alt=about)
 
 # %% [markdown]
-# Every difference is exactly zero, even though steps 101 to 103 ran twice: the second time, they got the same batches and the same dropout
-# masks, so they produced the same losses.
+# None differs, even though steps 101 to 103 ran twice: the second time, they got the same batches and the same dropout masks, so they
+# produced the same losses.
 #
 # **Interview · How do you prove that a resume is exact?**
 #
 # - *Thirty seconds:* I train once straight through and once with a kill and a restart, and compare every loss with `==`. I kill the process
 #   from outside, at a step that is neither the end of an epoch nor a checkpoint.
-# - *Longer:* Keep dropout, shuffling and the schedule switched on, because each of them has state that a resume may miss. With several
-#   ranks, the position in the data and each rank's random state belong in the checkpoint as well.
+# - *Longer:* Keep dropout, shuffling and the schedule switched on: each of them has state that a resume may miss. With several ranks, the
+#   position in the data and each rank's random state belong in the checkpoint as well.
 # - *They ask next:* What if the two runs differ in the last bit? Then either some state isn't saved, or an operation isn't deterministic.
-#   To find out which, I compare two uninterrupted runs, because they differ only in the second case.
+#   To find out which, I compare two uninterrupted runs. They differ only in the second case.
 # - *The trap:* Comparing only the final accuracy, which a resumed run often reaches even after losing Adam's averages.
 # - *Proof:* `proof-killed`; several ranks: [chapter 23b](23b_shards.ipynb).
-#
+
+# %% [markdown]
+# ## Memorization, duplicates and contamination
 # What does the trained GPT write? The next cell prompts it with the first eight letters of the second line and takes the most probable
 # letter from there on.
 
 # %% tags=["proof-writes"]
+import numpy as np
+
+sys.path.insert(0, "files")
 import train_gpt
 
 letters, verse = train_gpt.LETTERS, train_gpt.VERSE
@@ -238,10 +94,8 @@ def nats_per_letter(text):
 
 
 for name, line in (("its own text", verse[40:]), ("another line", "And every fair from fair sometime declines")):
-    loss = nats_per_letter(line)
-    print(
-        f"{name}: {'less than 1' if loss < 1 else 'more than 3'} nats a letter; guessing is {np.log(len(letters)):.1f}"
-    )
+    print(f"{name}: {'less than 1' if nats_per_letter(line) < 1 else 'more than 3'} nats a letter")
+print(f"a uniform guess: {np.log(len(letters)):.1f} nats")
 
 # %% [markdown]
 # Other seeds give the same picture: with seeds 0, 1 and 2 the loss was between 0.03 and 0.08 on the training text, and between 5.2 and 7.0
@@ -250,14 +104,93 @@ for name, line in (("its own text", verse[40:]), ("another line", "And every fai
 # **Interview · A small GPT writes its training text without a mistake. What has it learned?**
 #
 # - *Thirty seconds:* It has memorized that text and learned hardly anything else. On a line that it hasn't seen, its loss is higher than
-#   that of a uniform guess, because it is confidently wrong.
+#   that of a uniform guess: it is confidently wrong.
 # - *Longer:* The model has far more weights than the text has letters, so nothing forced it to generalize. To notice this, hold out some
 #   text and watch the loss on it.
-# - *They ask next:* Is it useful that a model can memorize? It makes a good test, because a model that can't memorize four lines most
-#   likely has a bug.
+# - *They ask next:* Is it useful that a model can memorize? It makes a good test: a model that can't memorize four lines most likely has a
+#   bug.
 # - *The trap:* Judging a language model by one good sample.
 # - *Proof:* `proof-writes`.
+
+# %% [markdown]
+# ### Duplicates in the training text
+# Your GPT memorized its text because it read the text many times. On the web many pages are copies of each other, most of them slightly
+# edited, so a large training set repeats itself unless you remove the duplicates. To compare two pages, cut each into *shingles*, here
+# runs of five words. Their similarity is the number of shingles in common divided by the number in either page (*Jaccard similarity*).
+# **MinHash** keeps only the smallest hash of a page's shingles under each of 128 hash functions, and two pages agree on one of these
+# values with a probability equal to their similarity:
+
+# %% tags=["proof-near-duplicates"]
+import zlib
+
+drawn = np.random.default_rng(0)
+page, other = ([f"word{number}" for number in drawn.integers(0, 5000, 300)] for _ in range(2))
+edited = [word if at % 60 else "edited" for at, word in enumerate(page)]
+scale, shift = drawn.integers(1, 2**31 - 1, (2, 128, 1))
+
+
+def shingles(words):
+    return {zlib.crc32(" ".join(words[at : at + 5]).encode()) >> 1 for at in range(len(words) - 4)}
+
+
+def minhash(words):
+    return ((scale * np.array(sorted(shingles(words))) + shift) % (2**31 - 1)).min(1)
+
+
+for name, each in (("edited", edited), ("another", other)):
+    exact = len(shingles(page) & shingles(each)) / len(shingles(page) | shingles(each))
+    print(f"{name:8} similarity {exact:.2f}, MinHash {(minhash(page) == minhash(each)).mean():.2f}")
+print("compared, by similarity:", {each: round(1 - (1 - each**8) ** 16, 2) for each in (0.3, 0.5, 0.8, 0.9)})
+
+# %% [markdown]
+# Since nobody can compare every pair among a billion pages, the 128 values are divided into 16 bands of 8, and only pages that share a
+# whole band are compared (*locality-sensitive hashing*). The last line shows how likely that is: a pair with similarity 0.9 is almost
+# certainly compared, and a pair with 0.3 almost never.
 #
+# **Interview · Why deduplicate training data, and how do you find near-duplicates among billions of pages?**
+#
+# - *Thirty seconds:* Repeated text wastes compute, is memorized much more easily, and leaks into the held-out set. I find exact copies by
+#   hashing the pages. For near-duplicates I use MinHash: the share of values on which two signatures agree estimates the pages'
+#   similarity, and by grouping the values into bands I compare only pages that share a band.
+# - *They ask next:* Can you deduplicate too much? Yes: good pages are often copied more than bad ones. Keep one page of each cluster, and
+#   train small models with and without the duplicates to compare. Repeating good data for a few epochs does little harm.
+# - *The trap:* Deduplicating only whole pages, or only inside the training set. Headers and quotations recur across different pages, and
+#   copies of held-out pages have to leave the training set.
+# - *Proof:* `proof-near-duplicates`.
+
+# %% [markdown]
+# ### Contaminated evaluations
+# A benchmark that is in the training data measures memory instead of ability. The usual search looks for n-grams of its questions, which
+# finds copies even if a number has been changed but misses rewordings:
+
+# %% tags=["proof-contamination"]
+question = "A train covers eighty kilometres in its first hour and keeps its speed. How far has it come by noon if it left at nine?"
+reworded = "Leaving at nine, a train runs at eighty km/h without a break. What distance has it covered when the clock strikes twelve?"
+
+
+def grams(text, size=8):
+    words = text.split()
+    return {tuple(words[at : at + size]) for at in range(len(words) - size + 1)}
+
+
+for name, text in (("copied", question), ("renumbered", question.replace("eighty", "ninety")), ("reworded", reworded)):
+    print(f"{name:10} {len(grams(question) & grams(text)) / len(grams(question)):.0%} of the question's 8-grams")
+
+# %% [markdown]
+# **Interview · How do you find out whether a benchmark was in the training data?**
+#
+# - *Thirty seconds:* I search the training text for the benchmark's n-grams, and report the score without the items that overlap.
+#   Rewordings and translations share no n-gram, so I also test on items that the model can't have seen: newer ones, or the same ones with
+#   different numbers. If its score drops more on those than other models' scores do, that is evidence.
+# - *Longer:* Without access to the data, ask the model to continue the first half of a question, or compare the likelihood of the items
+#   in their published order with that of shuffled orders. A model that hasn't seen them has no reason to prefer the published order.
+# - *They ask next:* The clean items have a lower score. Is that proof? Not by itself: they may be harder. Compare with a model that is known
+#   to be clean, on the same two groups, with error bars.
+# - *The trap:* Searching only the pretraining data. The benchmark also leaks through fine-tuning data, through text by models that knew it,
+#   and through choosing a checkpoint by its score.
+# - *Proof:* `proof-contamination`.
+
+# %% [markdown]
 # ## What a long run costs
 # The next cell compares the size of a checkpoint with that of the weights, first in float32 as here, and then in the usual mixed
 # precision: with bfloat16 weights, a float32 *master copy* of them, and Adam's averages in float32 ([chapter
@@ -292,18 +225,14 @@ intervals = np.geomspace(0.2, 20, 41)
 def draw(hours):
     lost = {"saves": 10 / intervals, "failures": 50 * intervals / hours}
     lost["both"] = lost["saves"] + lost["failures"]
-    best = (0.2 * hours) ** 0.5
-    alt = f"Saves cost less and failures more the longer the interval; with a failure every {hours} hours, {best:.1f} hours is best."
-    return pictures.curves(
-        lost, intervals, xlabel="hours between saves", ylabel="lost time (%)", log="xy", marks={"best": best}, alt=alt
-    )
+    best = {"best": (0.2 * hours) ** 0.5}
+    alt = f"Saves cost less and failures more the longer the interval; the best one is {best['best']:.1f} hours."
+    return pictures.curves(lost, intervals, xlabel="hours between saves", ylabel="lost (%)", log="xy", marks=best, alt=alt)
 
 
 for hours in (5, 20, 80):
-    lost = 10 / intervals + 50 * intervals / hours
-    print(
-        f"a failure every {hours} hours: best every {intervals[lost.argmin()]:.1f} hours, formula {(0.2 * hours) ** 0.5:.1f}"
-    )
+    best = intervals[(10 / intervals + 50 * intervals / hours).argmin()]
+    print(f"a failure every {hours} hours: best every {best:.1f} hours, formula {(0.2 * hours) ** 0.5:.1f}")
 pictures.slider(draw, start={"hours": 20}, hours=[5, 20, 80])
 
 # %% [markdown]
@@ -316,13 +245,46 @@ pictures.slider(draw, start={"hours": 20}, hours=[5, 20, 80])
 #   master copy. Keep old checkpoints as well: after a loss spike you can go back to one and skip the batches that caused it.
 # - *They ask next:* What do you do if a save takes minutes? I copy the state to the CPU's memory and write it in the background, with each
 #   rank writing its own shard ([chapter 23b](23b_shards.ipynb)).
-# - *They ask next:* What happens if a machine dies? The others hang or fail in their next collective, so `torchrun` restarts all workers,
-#   on a spare machine or on fewer, and they resume from the last checkpoint.
-# - *The trap:* Saving once an epoch out of habit, although an epoch of a large run may take days.
+# - *They ask next:* What happens if a machine dies? The others hang or fail in their next collective. `torchrun` restarts all workers, on a
+#   spare machine or on fewer, and they resume from the last checkpoint.
+# - *The trap:* Saving once an epoch out of habit. An epoch of a large run may take days.
 # - *Proof:* `proof-interval`, `proof-checkpoint-size`; you measure the best interval in exercise 4.
 #
 # To judge the speed of such a run, watch its *model FLOPs utilization* ([chapter 19](19_training_loop.ipynb)).
+
+# %% [markdown]
+# ## Is it correct? Comparing with an oracle
+# An *oracle* is an implementation that you trust enough to compare yours with. Here it is minitorch: both libraries get the same seed and
+# the same data, and the next cell compares their losses over three steps. LeNet, a small GPT and their training programs are in [one
+# file](files/milestones.py), which works with any library.
+
+# %% tags=["proof-oracle"]
+from milestones import descend, failed, gpt_losses, lenet, lenet_losses, on, rank_losses, small_gpt
+
+import minitorch
+
+for job in (lenet_losses, gpt_losses):
+    mine, theirs = job(mytorch), job(minitorch)
+    apart = max(abs(one - other) for one, other in zip(mine, theirs, strict=True))
+    print(f"{job.__name__:13} {[f'{each:.3f}' for each in mine]}, largest difference {apart:.3f}")
+
+# %% [markdown]
+# Each loss after the first depends on the forward pass, the gradients and the previous update. So three steps reveal a gross fault in any
+# of them. The section *One wrong part* shows which smaller faults slip through.
 #
+# **Interview · You rewrite a kernel. How do you prove that training is unchanged?**
+#
+# - *Thirty seconds:* First I test the kernel alone: results and gradients against the old one in float64, on odd shapes and extreme inputs.
+#   Then I train with both from the same seed and data, and compare the first losses with a tolerance just above the noise floor. At the end,
+#   a few seeds of a real run.
+# - *Longer:* Equal bits aren't the aim, because another order of summation rounds differently. The noise floor is how far two correct versions
+#   differ.
+# - *They ask next:* The two curves lie on top of each other. Is that enough? No: all five faults planted below reach the same loss to two
+#   digits.
+# - *The trap:* Comparing only the final loss, or one long run with another.
+# - *Proof:* `proof-oracle`, `proof-slips-through`, `proof-compare-the-part`.
+
+# %% [markdown]
 # ## Milestone: four ranks
 # Here the ranks are threads, as in [chapter 23](23_multi_gpu.ipynb). Each of them gets a quarter of every batch from a
 # `DistributedSampler` and trains the GPT inside `DistributedDataParallel`, with the same trainer as before.
@@ -334,8 +296,8 @@ print("one rank:  ", [f"{loss:.3f}" for loss in one])
 print("four ranks:", [f"{loss:.3f}" for loss in four], "(mean over the ranks)")
 
 # %% [markdown]
-# The losses agree because the GPT has no dropout here. With dropout they couldn't: one rank draws a single mask for sixteen rows, whereas
-# four ranks each draw one for four rows, and these masks depend on the ranks' seeds:
+# The losses agree because the GPT has no dropout here. With dropout they couldn't: one rank draws a single mask for sixteen rows, four ranks
+# draw one each for four rows, and these masks depend on the ranks' seeds:
 
 # %% tags=["proof-rank-seeds"]
 for rule in ("the same seed", "seed + rank "):
@@ -346,7 +308,7 @@ for rule in ("the same seed", "seed + rank "):
         masks.append("".join("x" if each else "." for each in kept.tolist()))
     print(rule, *masks)
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # If every process calls `manual_seed(0)`, as many scripts do, all ranks drop the same units in the same rows. The run still trains, so the
 # mistake is rarely noticed, although the noise averages out less than it should.
 #
@@ -359,14 +321,14 @@ for rule in ("the same seed", "seed + rank "):
 #   seed.
 # - *They ask next:* What if the curve is the same at first and then drifts? A different order of summation changes the last bits, and
 #   training amplifies the difference, so I compare the first steps, in float64 if I can.
-# - *They ask next:* Would the loss show that gradients are summed? With SGD it would, but Adam divides by the gradient's own size, so
-#   its steps hardly change.
+# - *They ask next:* Would the loss show that gradients are summed? With SGD, yes. Adam divides by the gradient's own size, so its steps
+#   hardly change.
 # - *The trap:* Printing rank 0's loss, which covers only a quarter of the batch.
 # - *Proof:* `proof-four-ranks`, `proof-rank-seeds`, `proof-sum-or-mean`; means of means and batch norm: [chapter 23](23_multi_gpu.ipynb).
-#
+
+# %% [markdown] tags=["short"]
 # ## One wrong part
-# You now have four milestones that work as tests: LeNet and the GPT compared with the oracle, a resume, and four ranks. The next cell
-# replaces one part of the library at a time with the kind of faulty version that a tired programmer might write. Which of the four tests
+# You now have four tests: LeNet and the GPT compared with the oracle, a resume, and four ranks. The next cell replaces one part of the library at a time with the kind of faulty version that a tired programmer might write. Which of the four tests
 # will catch which fault?
 
 # %% tags=["proof-wrong-part"]
@@ -402,9 +364,9 @@ for part, tests in table.items():
 
 # %% [markdown]
 # The pattern of failures tells you where to look. If LeNet fails and the GPT passes, look first at code that only LeNet uses. If both pass
-# and only the four ranks fail, suspect the averaging; this test catches it because it trains with SGD, whereas with Adam it would have
-# passed (see *If you have time*). An optimizer that doesn't clear its gradients spoils both networks, yet the resume and the four ranks
-# pass, because each of those tests compares two runs that are equally wrong.
+# and only the four ranks fail, suspect the averaging; this test catches it because it trains with SGD. With Adam it would have passed (see
+# *If you have time*). An optimizer that doesn't clear its gradients spoils both networks, yet the resume and the four ranks pass: each of
+# those tests compares two runs that are equally wrong.
 #
 # ### Faults below the tolerance
 # The next cell plants five smaller faults in the GPT's optimizer and in its GELU. The tests require losses to agree within 0.001, but is
@@ -462,14 +424,77 @@ print("loss after 30 steps, from 2.4:", last)
 #   tight tolerance, so that rounding can't hide it.
 # - *They ask next:* Is the library correct if all losses agree to three digits? Not necessarily, so I measure the noise floor, set the
 #   tolerance a little above it, and test each part by itself as well.
-# - *The trap:* Looking only at the curve of a whole training run, although a model with a faulty part often learns anyway.
+# - *The trap:* Looking only at the curve of a whole training run. A model with a faulty part often learns anyway.
 # - *Proof:* `proof-wrong-part`, `proof-slips-through`, `proof-compare-the-part`.
+
+# %% [markdown]
+# ## Milestone: LeNet reads digits
+# The images are scikit-learn's digits, enlarged to 32×32. Each training image is shifted by up to two pixels whenever it is loaded, while
+# the 450 held-out images stay as they are. Your loader ([chapter 18](18_data.ipynb)) makes the batches, a one-cycle schedule ([chapter
+# 17](17_learning_rate_schedules.ipynb)) sets the learning rate, and your trainer ([chapter 19](19_training_loop.ipynb)) takes 252 steps.
+
+# %% tags=["proof-LeNet"]
+from sklearn.datasets import load_digits
+
+digits, data = load_digits(), mytorch.utils.data
+images = ((digits.images.astype("float32") / 16 - 0.3) / 0.4)[:, None].repeat(4, 2).repeat(4, 3)
+train, test = np.split(np.random.default_rng(0).permutation(1797), [1347])
+
+
+class Moved(data.Dataset):
+    def __len__(self):
+        return len(train)
+
+    def __getitem__(self, index):
+        by = mytorch.randint(-2, 3, (2,)).tolist()
+        return mytorch.tensor(np.roll(images[train[index]], by, (1, 2))), int(digits.target[train[index]])
+
+
+def summed(model, batch):
+    return mytorch.nn.functional.cross_entropy(model(batch[0]), batch[1], reduction="sum"), len(batch[1])
+
+
+mytorch.manual_seed(0)
+net, loader = on(mytorch, lenet).LeNet(), data.DataLoader(Moved(), 32, shuffle=True, drop_last=True)
+optimizer = mytorch.optim.AdamW(net.parameters(), lr=4e-3)
+schedule = mytorch.optim.lr_scheduler.OneCycleLR(optimizer, 4e-3, total_steps=253)
+trainer = mytorch.Trainer(net, optimizer, schedule, loader, summed, max_norm=1.0)
+trainer.fit(252)
+with mytorch.no_grad():
+    answers = net.eval()(mytorch.tensor(images[test])).argmax(1).numpy()
+wrong = answers != digits.target[test]
+print(f"of 450 images, at least {min(98.0, (1 - wrong.mean()) * 100):.0f} % right")
+falls = "It falls to a few hundredths."
+pictures.curves({"LeNet": trainer.losses[::4]}, range(1, 253, 4), xlabel="step", ylabel="loss (nats)", alt=falls)
+
+# %% [markdown]
+# The cell never prints more than 98 %, because a different CPU may misclassify an image or two more. The seed matters just as much: when we
+# ran seeds 0, 1 and 2, the network misclassified 3, 6 and 4 images.
 #
+# **Interview · One seed misclassifies 1 of 450 images, another 6. What do you report?**
+#
+# - *Thirty seconds:* I report the mean over several seeds, the spread, and the number of held-out images. With 450 images and about four
+#   mistakes, chance alone gives the count a standard deviation of about 2, so 1 and 6 may come from equally good models.
+# - *Longer:* The number of mistakes is roughly Poisson, so its standard deviation is the square root of its mean. To tell 99.0 % from
+#   99.3 % at two standard deviations, you need about 7,500 images for each model. If both models see the same images, you need fewer,
+#   because only the images on which they disagree count.
+# - *They ask next:* May you report the best seed? Yes, as long as I say how many seeds I tried, and the test set played no part in the
+#   choice.
+# - *The trap:* Comparing two models that were trained with one seed each.
+# - *Proof:* `proof-spread`.
+
+# %% tags=["proof-spread"]
+counts = mytorch.rand(2000, 450).lt(4 / 450).sum(1).float()
+print(f"450 images, each wrong with 4/450: mean {counts.mean().item():.0f}, deviation {counts.std().item():.0f}")
+
+# %% [markdown]
 # ## The real one
 # PyTorch's own tests use oracles, too: they compare operations with NumPy, gradients with finite differences, and each device with the CPU.
 # Most of the numerical tests come down to a single function, and here is minitorch's version:
 
 # %%
+import inspect
+
 from minitorch.testing import assert_close
 
 print("\n".join(inspect.getsource(assert_close).splitlines()[:14]))
@@ -479,13 +504,13 @@ print("\n".join(inspect.getsource(assert_close).splitlines()[:14]))
 # and 10⁻⁵ absolute, which would have caught four of the five faults above.
 #
 # ## Rapid fire
-# 1. Which layers does a GPT need that LeNet doesn't? It needs [normalization, embeddings and attention](proof-chapters).
-# 2. Which first loss do you expect with ten classes? You expect [about ln 10](proof-oracle), which is 2.3.
-# 3. A run saves every tenth step and dies in step 103. Where does it resume? It resumes after [step 100](proof-killed).
-# 4. How large is a checkpoint with Adam? It is [three times as large as the weights](proof-checkpoint-size) in float32, and has 14 bytes per
-#    parameter in mixed precision.
-# 5. Which batch size on one rank corresponds to four ranks with 4 rows each? It is [16 rows](proof-four-ranks).
-#
+# 1. Which layers does a GPT need that LeNet doesn't? [Normalization, embeddings and attention](proof-chapters).
+# 2. Which first loss do you expect with ten classes? [About ln 10](proof-oracle), which is 2.3.
+# 3. A run saves every tenth step and dies in step 103. Where does it resume? After [step 100](proof-killed).
+# 4. How large is a checkpoint with Adam? [Three times as large as the weights](proof-checkpoint-size) in float32; in mixed precision, 14
+#    bytes per parameter.
+# 5. Which batch size on one rank corresponds to four ranks with 4 rows each? [16 rows](proof-four-ranks).
+# %% [markdown] tags=["short"]
 # ## Ten lines to remember
 # 1. A model file that imports only the library runs on any library with the same interface.
 # 2. Compare each loss with an oracle's, for the same seed and the same data.
@@ -502,8 +527,57 @@ print("\n".join(inspect.getsource(assert_close).splitlines()[:14]))
 # In [the exercises](../exercises/24_capstone.ipynb) you predict which tests fail, assemble a run that may be killed at any time, fix a
 # resume that isn't exact, measure the best interval between checkpoints, and make four ranks with unequal shares match a single one.
 # [Chapter 24b](24b_llama.ipynb) turns your GPT into a Llama, in four steps.
-#
+
+# %% [markdown]
 # ## If you have time
+# ### Whose code runs in a training step?
+# You have written code in more than twenty chapters. Guess how many of them a single training step of LeNet needs, and then let Python
+# count: `sys.setprofile` installs a hook that runs on every function call.
+
+# %% tags=["proof-chapters"]
+import linecache
+
+
+def chapters_that_run(job):
+    ran = set()
+    sys.setprofile(lambda frame, event, _: ran.add(frame.f_code))
+    job(mytorch, 1)
+    sys.setprofile(None)
+    return sorted({heading_above(code) for code in ran if code.co_filename.startswith("<mytorch>")} - {None})
+
+
+def heading_above(code):
+    lines = linecache.getlines(code.co_filename)[: code.co_firstlineno]
+    return next((line.split()[1] for line in lines[::-1] if line.startswith("# ") and " · " in line), None)
+
+
+for job in (lenet_losses, gpt_losses):
+    print(f"{job.__name__:13}", *chapters_that_run(job))
+
+# %% [markdown]
+# Even LeNet runs code from the very first chapter: no tensor can exist without a dtype. Convolutions run only in LeNet; normalization,
+# embeddings and attention run only in the GPT. Both need the core: tensors, views, dispatch, the graph, modules, the loss and the optimizer.
+#
+# The programs themselves are short. `on` runs a model's file after replacing the name `minitorch` with your library's, `descend` takes one
+# training step, and each program builds a model and calls `descend` a few times:
+
+# %%
+print("\n".join(inspect.getsource(each) for each in (on, descend, gpt_losses)))
+
+# %% [markdown]
+# To find out how many different operations a GPT needs, the next cell traverses its graph and counts them:
+
+# %% tags=["proof-operations"]
+loss = small_gpt(mytorch)(*mytorch.randint(0, 11, (2, 4, 8)))[1]
+nodes, names = [loss.grad_fn], set()
+for node in nodes:
+    names.add(node.name().split("::")[-1].removesuffix("Backward0"))
+    nodes += [source for source, _ in node.next_functions if source is not None and source not in nodes]
+names.remove("AccumulateGrad")  # a parameter, not an operation
+print(len(nodes), "nodes,", len(names), "operations:", *sorted(names))
+
+# %% [markdown]
+# ### A map of your library
 # The map shows how much of the library you have written. Each box is a definition in `mytorch`, and the wider the box, the more lines it
 # has. The filled boxes are yours: exercises that you solved, and definitions that you wrote with `course write`. The exercises cover about
 # 35 % of the code, and `course mine` gives the exact numbers.
@@ -539,79 +613,4 @@ for kind in (mytorch.optim.SGD, mytorch.optim.AdamW):
 # %% [markdown]
 # Clipping hides the mistake as well, if it shortens the gradient to the same length in both cases. So compare the gradients themselves, not
 # just the losses.
-#
-# ### Duplicates in the training text
-# Your GPT memorized its text because it read the text many times. On the web many pages are copies of each other, most of them slightly
-# edited, so a large training set repeats itself unless you remove the duplicates. To compare two pages, cut each into *shingles*, here
-# runs of five words. Their similarity is the number of shingles in common divided by the number in either page (*Jaccard similarity*).
-# **MinHash** keeps only the smallest hash of a page's shingles under each of 128 hash functions, and two pages agree on one of these
-# values with a probability equal to their similarity:
 
-# %% tags=["proof-near-duplicates"]
-import zlib
-
-drawn = np.random.default_rng(0)
-page, other = ([f"word{number}" for number in drawn.integers(0, 5000, 300)] for _ in range(2))
-edited = [word if at % 60 else "edited" for at, word in enumerate(page)]
-scale, shift = drawn.integers(1, 2**31 - 1, (2, 128, 1))
-
-
-def shingles(words):
-    return {zlib.crc32(" ".join(words[at : at + 5]).encode()) >> 1 for at in range(len(words) - 4)}
-
-
-def minhash(words):
-    return ((scale * np.array(sorted(shingles(words))) + shift) % (2**31 - 1)).min(1)
-
-
-for name, each in (("edited", edited), ("another", other)):
-    exact = len(shingles(page) & shingles(each)) / len(shingles(page) | shingles(each))
-    print(f"{name:8} similarity {exact:.2f}, MinHash {(minhash(page) == minhash(each)).mean():.2f}")
-print("compared, by similarity:", {each: round(1 - (1 - each**8) ** 16, 2) for each in (0.3, 0.5, 0.8, 0.9)})
-
-# %% [markdown]
-# Since nobody can compare every pair among a billion pages, the 128 values are divided into 16 bands of 8, and only pages that share a
-# whole band are compared (*locality-sensitive hashing*). The last line shows how likely that is: a pair with similarity 0.9 is almost
-# certainly compared, and a pair with 0.3 almost never.
-#
-# **Interview · Why deduplicate training data, and how do you find near-duplicates among billions of pages?**
-#
-# - *Thirty seconds:* Repeated text wastes compute, is memorized much more easily, and leaks into the held-out set. I find exact copies by
-#   hashing the pages. For near-duplicates I use MinHash: the share of values on which two signatures agree estimates the pages'
-#   similarity, and by grouping the values into bands I compare only pages that share a band.
-# - *They ask next:* Can you deduplicate too much? Yes, because good pages are often copied more than bad ones. Keep one page of each
-#   cluster, and train small models with and without the duplicates to compare. Repeating good data for a few epochs does little harm.
-# - *The trap:* Deduplicating only whole pages, or only inside the training set. Headers and quotations recur across different pages, and
-#   copies of held-out pages have to leave the training set.
-# - *Proof:* `proof-near-duplicates`.
-#
-# ### Contaminated evaluations
-# A benchmark that is in the training data measures memory instead of ability. The usual search looks for n-grams of its questions, which
-# finds copies even if a number has been changed but misses rewordings:
-
-# %% tags=["proof-contamination"]
-question = "A train covers eighty kilometres in its first hour and keeps its speed. How far has it come by noon if it left at nine?"
-reworded = "Leaving at nine, a train runs at eighty km/h without a break. What distance has it covered when the clock strikes twelve?"
-
-
-def grams(text, size=8):
-    words = text.split()
-    return {tuple(words[at : at + size]) for at in range(len(words) - size + 1)}
-
-
-for name, text in (("copied", question), ("renumbered", question.replace("eighty", "ninety")), ("reworded", reworded)):
-    print(f"{name:10} {len(grams(question) & grams(text)) / len(grams(question)):.0%} of the question's 8-grams")
-
-# %% [markdown]
-# **Interview · How do you find out whether a benchmark was in the training data?**
-#
-# - *Thirty seconds:* I search the training text for the benchmark's n-grams, and report the score without the items that overlap.
-#   Rewordings and translations share no n-gram, so I also test on items that the model can't have seen: newer ones, or the same ones with
-#   different numbers. If its score drops more on those than other models' scores do, that is evidence.
-# - *Longer:* Without access to the data, ask the model to continue the first half of a question, or compare the likelihood of the items
-#   in their published order with that of shuffled orders. A model that hasn't seen them has no reason to prefer the published order.
-# - *They ask next:* The clean items have a lower score. Is that proof? Not by itself, because they may be harder. Compare with a model
-#   that is known to be clean, on the same two groups, with error bars.
-# - *The trap:* Searching only the pretraining data. The benchmark also leaks through fine-tuning data, through text by models that knew it,
-#   and through choosing a checkpoint by its score.
-# - *Proof:* `proof-contamination`.
