@@ -75,9 +75,8 @@ for x in (1.0, 0.999, 3.1415927, np.uint32(0x7F800001).view(np.float32)):
     print(f"PyTorch {torch.tensor(x).bfloat16().item():.4f}")
 
 # %% [markdown]
-# For 1 and π the results agree with PyTorch's, but not for 0.999, because cutting rounds towards 0 while PyTorch rounds to the nearest
-# number. The NaN becomes an infinity, because its only mantissa bit is in the lower half, so a real conversion has to test for NaN first.
-# In exercise 5 you'll write PyTorch's rounding of all other numbers, and a second function that rounds at random so that its results are
+# For 1 and π the results agree with PyTorch's, but not for 0.999: cutting rounds towards 0, and PyTorch rounds to the nearest number. The
+# NaN becomes an infinity because its only mantissa bit is in the lower half, so a real conversion has to test for NaN first. In exercise 5 you'll write PyTorch's rounding of all other numbers, and a second function that rounds at random so that its results are
 # correct on average.
 #
 # **Interview · float16 or bfloat16?**
@@ -87,8 +86,7 @@ for x in (1.0, 0.999, 3.1415927, np.uint32(0x7F800001).view(np.float32)):
 #   range, so it needs a scaler for training.
 # - *Longer:* float16 has 5 exponent and 10 mantissa bits, and bfloat16 has 8 and 7. NVIDIA GPUs have bfloat16 tensor cores from Ampere on, so
 #   float16 is still what you use on a V100 or T4.
-# - *They ask next:* When does bfloat16 cause trouble? It does wherever something small is added to something large, as in weights,
-#   running means and long sums. In reinforcement learning, its rounding also makes the trainer's probabilities differ from those of
+# - *They ask next:* When does bfloat16 cause trouble? Wherever something small is added to something large, as in weights, running means and long sums. In reinforcement learning, its rounding also makes the trainer's probabilities differ from those of
 #   the sampling engine, which is why some run that stage in float16 ([Qi et al. 2025](https://arxiv.org/abs/2510.26788)).
 # - *The trap:* "Both have 16 bits, so they are equally precise." Their spacings differ by a factor of eight.
 # - *Proof:* `proof-formats`, `proof-stuck`.
@@ -120,15 +118,15 @@ pictures.curves(lines, xlabel="step", ylabel="weight")
 # **Interview · Why keep master weights in float32?**
 #
 # - *Thirty seconds:* An optimizer's step is often a thousandth of the weight or less. In bfloat16 that is below half the spacing, so the
-#   weight never moves, while in a float32 copy the steps add up until they show in the rounded weight.
-# - *Longer:* With autocast you need nothing extra, because the model's own weights stay in float32 and the 16-bit copies are made on the fly.
-# - *They ask next:* How much memory do they cost? They take four bytes for each parameter, on top of the two of the 16-bit weight.
+#   weight never moves. In a float32 copy the steps add up until they show in the rounded weight.
+# - *Longer:* With autocast you need nothing extra: the model's own weights stay in float32 and the 16-bit copies are made on the fly.
+# - *They ask next:* How much memory do they cost? Four bytes for each parameter, on top of the two of the 16-bit weight.
 #   Stochastic rounding does without them, at the price of noise in the weights.
-# - *The trap:* "Adam's steps are normalized, so it doesn't need them", although the first cell shows that Adam gets stuck as well.
+# - *The trap:* "Adam's steps are normalized, so it doesn't need them." The first cell shows that Adam gets stuck as well.
 # - *Proof:* `proof-stuck`, `proof-master`.
 #
 # ## Gradient accumulation and reduction in float32
-# Weights aren't the only sums in training, because gradients are added up over micro-batches and over GPUs. In the next cell, 1,024
+# Weights aren't the only sums in training: gradients are added up over micro-batches and over GPUs. In the next cell, 1,024
 # backward passes each add 0.01 to the gradient of a weight, which should end at 10.24:
 
 # %% tags=["proof-gradient-sums"]
@@ -140,7 +138,7 @@ for dtype in (torch.bfloat16, torch.float32):
 
 # %% [markdown] tags=["short"]
 # The bfloat16 gradient stops at 4, where the spacing to the next number is 0.03 and an addition of 0.01 is rounded away. Master weights
-# don't help, because the optimizer only gets the finished sum. Large training runs therefore keep bfloat16 weights, but accumulate their
+# don't help: the optimizer only gets the finished sum. Large training runs therefore keep bfloat16 weights, but accumulate their
 # gradients and reduce them across GPUs in float32.
 #
 # **Interview · You train in bfloat16. What stays in float32?**
@@ -152,11 +150,11 @@ for dtype in (torch.bfloat16, torch.float32):
 #   gradients. In matrix multiplications the hardware usually accumulates in float32, but
 #   `torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction`, which is on by default, lets partial sums be reduced in 16 bits.
 # - *They ask next:* What does `reduce_dtype=torch.float32` cost? The reduction sends four bytes for each gradient instead of two.
-# - *The trap:* "bfloat16 has float32's range, so it can replace float32", although it has the range but not the precision.
+# - *The trap:* "bfloat16 has float32's range, so it can replace float32." It has the range but not the precision.
 # - *Proof:* `proof-gradient-sums`, `proof-stuck`.
 #
 # ## autocast: a precision for each operation
-# Matrix multiplications gain the most from 16 bits, while losses and long sums need float32. So a table decides which operation runs in
+# Matrix multiplications gain the most from 16 bits. Losses and long sums need float32. So a table decides which operation runs in
 # which precision:
 
 
@@ -173,7 +171,7 @@ loss.backward()
 print(out.dtype, loss.dtype, "gradient:", weight.grad.dtype)
 
 # %% [markdown]
-# The gradient of a float32 weight is float32, because the cast is part of the graph and its backward pass casts back.
+# The gradient of a float32 weight is float32: the cast is part of the graph, and its backward pass casts back.
 #
 # ### Break it
 # You have to call the toy by hand, and a layer that is used twice casts its weight twice. PyTorch's dispatcher therefore has a layer for
@@ -239,11 +237,11 @@ pictures.graph(out.grad_fn, children=lambda n: [to for to, _ in n.next_functions
 #   float32. It changes neither the weights nor the dtype of their gradients, and it doesn't affect operations outside the block.
 # - *Longer:* It is a layer of the dispatcher, and it caches the casts of weights until the outermost block ends. A custom `autograd.Function` should
 #   use `torch.amp.custom_fwd` and `custom_bwd`, so that its backward pass runs in the autocast state of its forward pass.
-# - *They ask next:* Which dtype does a weight's gradient have? It has the same dtype as the weight, float32.
+# - *They ask next:* Which dtype does a weight's gradient have? The weight's own, float32.
 # - *They ask next:* Why does `BCELoss` raise an error on CUDA? Its gradient may not fit into float16, so PyTorch refers you to
 #   `BCEWithLogitsLoss`.
-# - *The trap:* Calling `.half()` on the model as well, after which the weights have 16 bits, and `unscale_` raises an error for their
-#   float16 gradients. After `.bfloat16()` there is no error, but small steps are lost.
+# - *The trap:* Calling `.half()` on the model as well. Its weights then have 16 bits, and `unscale_` raises an error for their float16
+#   gradients. After `.bfloat16()` there is no error, but small steps are lost.
 # - *Proof:* `proof-dtypes`, `proof-cache`, `proof-toy`.
 #
 # ## float16: loss scaling
@@ -327,13 +325,13 @@ pictures.curves({"scale": scales}, range(1, 13), xlabel="step", ylabel="scale")
 #
 # - *Thirty seconds:* The scaler skipped the optimizer's step three times, so the weights stayed where they were, and each time it
 #   halved the scale. The scheduler isn't informed: it counted 12 steps while the optimizer made 9.
-# - *Longer:* The scale doubles after `growth_interval` good steps in a row, by default 2,000, because an overflow resets the count.
-# - *They ask next:* How do you keep the scheduler in step? I compare `get_scale()` before and after `update()`, because a lower scale means
-#   that the step was skipped.
+# - *Longer:* The scale doubles after `growth_interval` good steps in a row, by default 2,000. An overflow resets the count.
+# - *They ask next:* How do you keep the scheduler in step? I compare `get_scale()` before and after `update()`: a lower scale means that the
+#   step was skipped.
 # - *They ask next:* What changes with many GPUs? Under DDP the all-reduce spreads an infinite gradient to every rank, so all ranks skip
 #   together. With sharded gradients one rank alone may see it, so the flag has to be reduced as well, which `ShardedGradScaler` does for
 #   FSDP.
-# - *The trap:* Mistaking a few skipped steps at the start for a bug, when the scaler is only searching for its scale.
+# - *The trap:* Mistaking a few skipped steps at the start for a bug. The scaler is only searching for its scale.
 # - *Proof:* `proof-overflow`.
 #
 # **Interview · Why scale the loss, and why not with bfloat16?**
@@ -343,7 +341,7 @@ pictures.curves({"scale": scales}, range(1, 13), xlabel="step", ylabel="scale")
 #   them.
 # - *Longer:* A power of two changes only the exponent, so scaling doesn't round unless a number leaves the range.
 # - *They ask next:* Why is the scale dynamic? The size of the gradients changes during training, and an overflow is easy to detect.
-# - *The trap:* Scaling the gradients instead of the loss, because by then the small ones are 0 already.
+# - *The trap:* Scaling the gradients instead of the loss: by then the small ones are 0 already.
 # - *Proof:* `proof-histogram`, `proof-milestone`.
 #
 # ### Gradient clipping with a scaler
@@ -426,7 +424,7 @@ shown = {name: runs[name][0] for name in ("float16", "float16, scaled")}
 pictures.curves(shown, xlabel="step", ylabel="loss (nats)", alt=about)
 
 # %% [markdown]
-# On each seed the scaled float16 run ends where float32 and bfloat16 do, while float16 without a scale doesn't learn at all.
+# On each seed the scaled float16 run ends where float32 and bfloat16 do. float16 without a scale doesn't learn at all.
 #
 # ## Fewer bits: TF32, FP8 and FP4
 # Where the hardware supports it, each halving of the bits roughly doubles the speed of a matrix multiplication and halves its traffic.
@@ -470,9 +468,9 @@ for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e
 # - *Thirty seconds:* TF32 has float32's range and float16's precision, inside tensor cores only; inputs, outputs and memory stay float32. By
 #   default it is off for matrix multiplications, where the setting is called "highest", and on for cuDNN's convolutions.
 # - *Longer:* `torch.set_float32_matmul_precision("high")` allows it in matrix multiplications, which still accumulate in float32. The newer
-#   setting is `torch.backends.cuda.matmul.fp32_precision = "tf32"`. Use only one of the two, because once you have used the new one,
+#   setting is `torch.backends.cuda.matmul.fp32_precision = "tf32"`. Use only one of the two: once you have used the new one,
 #   reading the old one raises an error.
-# - *They ask next:* How large is the error? It is a few parts in ten thousand, compared with about one in ten million in float32.
+# - *They ask next:* How large is the error? A few parts in ten thousand, compared with about one in ten million in float32.
 # - *The trap:* Comparing a GPU's convolution with the CPU's and looking for a bug.
 # - *Proof:* `proof-TF32`.
 #
@@ -490,11 +488,11 @@ for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. What is the largest number that float16 can hold? It is 65,504, and numbers from 65,520 on are rounded to infinity.
-# 2. Which dtype does the sum of a float16 and a bfloat16 tensor have? It has float32.
-# 3. Up to which number are all integers exact in float16? They are exact up to 2,048, because float16 has 11 significant bits.
-# 4. What does `get_scale()` return for a `GradScaler` that isn't enabled? It returns 1.
-# 5. What does autocast do to a float64 tensor? It stays float64.
+# 1. What is the largest number that float16 can hold? 65,504; numbers from 65,520 on are rounded to infinity.
+# 2. Which dtype does the sum of a float16 and a bfloat16 tensor have? float32.
+# 3. Up to which number are all integers exact in float16? Up to 2,048: float16 has 11 significant bits.
+# 4. What does `get_scale()` return for a `GradScaler` that isn't enabled? 1.
+# 5. What does autocast do to a float64 tensor? Nothing: it stays float64.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", torch.finfo(torch.float16).max)
@@ -505,10 +503,10 @@ print("5.", type_of(lambda library, h: h.double() @ h.double(), mytorch, "cpu"))
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. float16 is precise but narrow, while bfloat16 is coarse and has the range of float32.
+# 1. float16 is precise but narrow; bfloat16 is coarse and has the range of float32.
 # 2. A step below half the spacing is lost, unless float32 master weights collect it.
 # 3. Accumulate and reduce gradients in float32, because a bfloat16 sum stops growing.
-# 4. autocast casts the inputs of listed operations, while weights and their gradients stay float32.
+# 4. autocast casts the inputs of listed operations; weights and their gradients stay float32.
 # 5. Forward pass and loss belong inside autocast, and the backward pass [outside](proof-backward-inside).
 # 6. The lists differ between the CPU and CUDA, for example for `softmax` and `sum`.
 # 7. float16 gradients below 3 · 10⁻⁸ become 0, so scale the loss. bfloat16 needs no scaler.
