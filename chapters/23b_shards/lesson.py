@@ -387,9 +387,8 @@ for copied in (False, True):
 #   combined with FSDP for the rest of the model. Context parallelism has a second form, *Ulysses*: instead of a ring, an all-to-all
 #   before attention exchanges positions for heads, and another one after it exchanges them back, so there may be no more ranks than
 #   heads.
-# - *They ask next:* What is hard about expert parallelism? Balancing the load, because all ranks wait for the one with the most
-#   popular expert.
-# - *The trap:* Using context parallelism for short sequences, although a batch can be split without any traffic in attention.
+# - *They ask next:* What is hard about expert parallelism? Balancing the load: all ranks wait for the one with the most popular expert.
+# - *The trap:* Using context parallelism for short sequences. A batch can be split without any traffic in attention.
 # - *Proof:* the sums: `proof-conjugate`; a mixture of experts: [chapter 24c](24c_mixture_of_experts.ipynb).
 #
 # ## Clipping sharded gradients
@@ -469,7 +468,7 @@ pictures.slider(draw, start={"batches": 4}, batches=[1, 2, 4, 8, 16])
 #   1)/(v·m + p − 1) at v times the traffic. A *zero-bubble* schedule splits the backward pass: the gradient of the input is passed on
 #   at once, and that of the weights fills the gaps. Its simple form leaves a third of the bubble. Both formulas need at least p
 #   micro-batches.
-# - *The trap:* Taking the formula for a law, although it assumes equal stages, and the last stage also computes the logits.
+# - *The trap:* Taking the formula for a law. It assumes equal stages, and the last stage also computes the logits.
 # - *Proof:* `proof-bubble`.
 #
 # ## Overlapping communication with computation
@@ -553,26 +552,26 @@ print(f"FSDP 64, eight GPUs share a card: {plan(1, 64, 1, cards=1)}")
 # - *They ask next:* When do you add tensor parallelism? When one sequence doesn't fit on a GPU, or when 64 sequences a step are too
 #   many. It stays inside a machine. Pipeline stages come next, between machines with a slow network, and context parallelism for very
 #   long sequences.
-# - *The trap:* Starting with all dimensions at once, although each costs efficiency and code. Take the simplest mesh that fits and
-#   hides its traffic.
+# - *The trap:* Starting with all dimensions at once. Each costs efficiency and code, so take the simplest mesh that fits and hides its
+#   traffic.
 # - *Proof:* `proof-mesh`, `proof-hidden`, `proof-stages`.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. Of the 16 bytes per parameter in mixed precision with Adam, which are used by the optimizer alone? It alone uses the twelve of
-#    the master weight and the two running means.
-# 2. Does ZeRO-1 send more than DDP? No, it sends the same.
-# 3. How often does FSDP gather a layer in a step? It gathers twice with `reshard_after_forward=True`, and once with False.
-# 4. What does `model.parameters()` yield after `fully_shard`? It yields DTensors of the whole shape, whose `to_local()` returns the
-#    shard.
-# 5. Which of an MLP's two layers does tensor parallelism split by columns? It splits the first by columns, and the second by rows.
-#
+# 1. Of the 16 bytes per parameter in mixed precision with Adam, which are used by the optimizer alone? Twelve: 4 for the master weight
+#    and 8 for the two running means.
+# 2. Does ZeRO-1 send more than DDP? No, the same.
+# 3. How often does FSDP gather a layer in a step? Twice with `reshard_after_forward=True`, once with False.
+# 4. What does `model.parameters()` yield after `fully_shard`? DTensors of the whole shape, whose `to_local()` returns the shard.
+# 5. Which of an MLP's two layers does tensor parallelism split by columns? The first; the second is split by rows.
+
+# %% [markdown] tags=["short"]
 # ## Ten lines to remember
 # 1. Of 16 bytes per parameter, 2 are the weight, 2 the gradient, and 12 belong to the optimizer.
 # 2. ZeRO-1 reduce-scatters, takes its step on a shard and all-gathers, with no more traffic than DDP.
 # 3. FSDP gathers, uses and frees a layer twice a step, keeps 16/n bytes, and sends half as much again as DDP.
 # 4. Shard each block, then the model; the outermost group keeps its weights by default.
-# 5. FSDP shards the storage and computes whole layers, while tensor parallelism splits the computation of each layer.
+# 5. FSDP shards the storage and computes whole layers; tensor parallelism splits the computation of each layer.
 # 6. Tensor parallelism splits columns, then rows, with one all-reduce forward and one backward, inside a machine.
 # 7. The norm for clipping is the root of a sum of squares over all ranks.
 # 8. The bubble is (p − 1)/(m + p − 1) of the time; interleaving and zero-bubble schedules shrink it.
@@ -618,10 +617,9 @@ print(f"loss before step 6: one device {alone[5]:.3f}, two ranks {sum(distribute
 #   When a run resumes, each rank reads the pieces that it needs, even if the number of ranks has changed.
 # - *Longer:* `torch.distributed.checkpoint` does that, also in the background (`async_save`). A full state dict is gathered for
 #   export only, to the CPU of rank 0.
-# - *They ask next:* How is the optimizer's state saved? It is saved the same way, because each state tensor has the shape of its
-#   shard.
+# - *They ask next:* How is the optimizer's state saved? The same way: each state tensor has the shape of its shard.
 # - *The trap:* Writing `if rank == 0: torch.save(model.state_dict(), path)`, which saves only rank 0's shards under FSDP. Gathering
-#   under that `if` hangs, because the other ranks never join.
+#   under that `if` hangs: the other ranks never join.
 # - *Proof:* `proof-checkpoint`, `proof-processes`.
 #
 # ### ZeroRedundancyOptimizer in real processes
