@@ -17,6 +17,7 @@ def nodes(data):
     found = [fields(node) for node in graph[1]]
     return [(node[4][0].decode(), *(b" ".join(node.get(n, [])).decode() for n in (1, 2))) for node in found]
 
+
 # %% [markdown] tags=["short"]
 # ## A file that brakes at 50
 # [Chapter 08](08_static_and_dynamic_graphs.ipynb) traced a function that brakes above 100. ONNX is a file format for traced
@@ -483,7 +484,7 @@ file = (folder / "lenet.onnx").read_bytes()
 print("2.", len(fields(fields(file)[7][0])[5]), "tensors: 5 weights, 5 biases, 1 size")
 for size in (1, 100):
     (answers,) = onnx.run_onnx(file, images[test[:size]])
-    print(f"3. batch of {size:3}: largest relative difference {abs(answers - logits[:size]).max() / abs(logits).max():.5f}")
+    print(f"3. batch of {size:3}: largest difference {abs(answers - logits[:size]).max() / abs(logits).max():.5f}")
 print("4.", [operator for operator, *_ in nodes(onnx.export(lambda x: x.exp().exp().exp(), two))])
 print("5.", fields(fields(file)[8][0])[2])
 print("an operation without an entry:", check.error(onnx.export, lambda x: x.sort()[0], two))

@@ -119,8 +119,8 @@ handle.remove()
 
 def margin(image, patched=()):
     """The logit of the 4 minus that of the 3, with these channels from the run on the 4."""
-    chosen = torch.tensor([channel in patched for channel in range(64)]).reshape(64, 1, 1)
-    hook = network.layer4.register_forward_hook(lambda module, args, result: torch.where(chosen, of_the_four[0], result))
+    where = torch.tensor([channel in patched for channel in range(64)]).reshape(64, 1, 1)
+    hook = network.layer4.register_forward_hook(lambda module, args, result: torch.where(where, of_the_four[0], result))
     logits = network(image)[0]
     hook.remove()
     return (logits[4] - logits[3]).item()
@@ -659,5 +659,3 @@ print(about["categories"], f"{about['num_params']:,} parameters, {about['acc@1']
 
 # %% [markdown]
 # torchvision raises the same two errors, except that it expects 1000 classes, since its weights are for ImageNet.
-
-

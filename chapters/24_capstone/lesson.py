@@ -98,7 +98,7 @@ for name, line in (("its own text", verse[40:]), ("another line", "And every fai
 print(f"a uniform guess: {np.log(len(letters)):.1f} nats")
 
 # %% [markdown]
-# Other seeds give the same picture: with seeds 0, 1 and 2 the loss was between 0.03 and 0.08 on the training text, and between 5.2 and 7.0
+# With seeds 0, 1 and 2 the loss was between 0.03 and 0.08 on the training text, and between 5.2 and 7.0
 # on three other lines of the sonnet.
 #
 # **Interview · A small GPT writes its training text without a mistake. What has it learned?**
@@ -227,7 +227,7 @@ def draw(hours):
     lost["both"] = lost["saves"] + lost["failures"]
     best = {"best": (0.2 * hours) ** 0.5}
     alt = f"Saves cost less and failures more the longer the interval; the best one is {best['best']:.1f} hours."
-    return pictures.curves(lost, intervals, xlabel="hours between saves", ylabel="lost (%)", log="xy", marks=best, alt=alt)
+    return pictures.curves(lost, intervals, xlabel="interval (hours)", ylabel="lost (%)", log="xy", marks=best, alt=alt)
 
 
 for hours in (5, 20, 80):
@@ -249,8 +249,7 @@ pictures.slider(draw, start={"hours": 20}, hours=[5, 20, 80])
 #   spare machine or on fewer, and they resume from the last checkpoint.
 # - *The trap:* Saving once an epoch out of habit. An epoch of a large run may take days.
 # - *Proof:* `proof-interval`, `proof-checkpoint-size`; you measure the best interval in exercise 4.
-#
-# To judge the speed of such a run, watch its *model FLOPs utilization* ([chapter 19](19_training_loop.ipynb)).
+
 
 # %% [markdown]
 # ## Is it correct? Comparing with an oracle
@@ -613,4 +612,3 @@ for kind in (mytorch.optim.SGD, mytorch.optim.AdamW):
 # %% [markdown]
 # Clipping hides the mistake as well, if it shortens the gradient to the same length in both cases. So compare the gradients themselves, not
 # just the losses.
-
