@@ -2,13 +2,25 @@
 # # DPO, PPO and GRPO at the whiteboard
 # After this chapter you can derive DPO at a whiteboard, say which baselines bias a policy gradient and prove it, and write PPO,
 # GRPO and its corrections without looking anything up. The policy here is so small that all its answers can be listed, so
-# expectations are exact sums, and bias and variance can be computed instead of argued about.
+# expectations are exact sums, and bias and variance can be computed instead of argued about. You know the losses from [chapter
+# 24d](24d_from_sft_to_grpo.ipynb); here you derive them and find what is wrong with them. The last part is the other half of such a
+# round: budget, batch size, loss spikes and evidence in pretraining.
+
+# %% [markdown] tags=["short"]
+# ## The DPO loss falls, and so does the chosen answer's probability
+# The model should write digits that add up to 6 and then stop. An answer has at most four tokens over a vocabulary of six, the end
+# token and the digits 1 to 5. The policy is a table of logits that sees only the previous token. A labeller prefers "3 3 end" to "3 3
+# 3 3", and you take ten steps of DPO on that pair. What happens to the probability of the chosen answer?
+#
+# The folded cell lists all 781 answers in `rows`, gives each its `reward` (1 if it adds up to 6 and stops, else 0), and defines
+# `logprobs(table)`, the log-probabilities of all answers.
 
 # %% hidden=true
 import itertools
 import math
 
 import minitorch as torch
+from course import pictures
 from minitorch.nn import functional as F
 
 END, LONGEST = 0, 4
@@ -17,31 +29,13 @@ rows += [list(w) for w in itertools.product(range(1, 6), repeat=4)]
 ids = torch.tensor(rows)  # (781, 4): every answer there is
 lengths = ((ids != END).sum(1) + 1).clamp(max=4)
 real = torch.arange(4) < lengths[:, None]
+reward = ((ids.sum(1) == 6) & (ids == END).any(1)).float()  # adds up to 6 and stops
 before = torch.cat([torch.zeros_like(ids[:, :1]), ids[:, :-1]], 1)
 
 
 def logprobs(table):  # of all 781 answers
     return (table.log_softmax(-1)[before, ids] * real).sum(1)
 
-
-def wrong_lengths(seed, weights):  # mean length of wrong answers in 200 steps of REINFORCE with exact gradients
-    torch.manual_seed(seed)
-    start = 0.7 * torch.randn(6, 6) if seed else torch.zeros(6, 6)
-    table, curve, wrong = start.requires_grad_(), [], 1 - reward  # the reward is defined below
-    for _ in range(200):
-        p = logprobs(table).exp().detach()
-        curve.append(((p * wrong * lengths).sum() / (p * wrong).sum()).item())
-        advantage = reward - (p * reward).sum()
-        (gradient,) = torch.autograd.grad((p * advantage * weights * logprobs(table)).sum(), table)
-        table = (table + 2 * gradient).detach().requires_grad_()
-    return curve
-
-
-# %% [markdown] tags=["short"]
-# ## The DPO loss falls, and so does the chosen answer's probability
-# The model should write digits that add up to 6 and then stop. An answer has at most four tokens over a vocabulary of six, the end
-# token and the digits 1 to 5. The policy is a table of logits that sees only the previous token. A labeller prefers "3 3 end" to "3 3
-# 3 3", and you take ten steps of DPO on that pair. What happens to the probability of the chosen answer?
 
 # %% tags=["proof-both-fall"]
 torch.manual_seed(0)
@@ -69,19 +63,16 @@ for step in range(11):
 #   similarly ([Razin et al. 2024](https://arxiv.org/abs/2410.08847)).
 # - *They ask next:* What would you do about it? I would log both rewards and not only their margin, drop pairs that are nearly
 #   equal, add an SFT term on the chosen answer, or use pairs that the policy itself wrote.
-# - *They ask next:* Does it do harm? It can: in that paper, preferring "No" to "Never" raised the probability of "Yes".
-# - *The trap:* Reading a falling loss as better answers, although it only says that the margin grows.
+# - *The trap:* Reading a falling loss as better answers. It only says that the margin grows.
 # - *Proof:* `proof-both-fall`.
 
 # %% [markdown]
 # ## A toy policy whose answers can be listed
-# There are 781 answers, so an expectation is a sum over 781 terms. The reward is 1 if the digits add up to 6 and the answer then
-# stops, and 0 otherwise:
-
-# %% tags=["proof-list"]
-reward = ((ids.sum(1) == 6) & (ids == END).any(1)).float()
+# An expectation over the policy is a sum over 781 terms. Supervised fine-tuning on nine demonstrations teaches it to stop and to do some
+# of the arithmetic. All losses below start from an answer's log-probability, which is the *sum* over its tokens and not their mean.
 
 
+# %% tags=["proof-SFT"]
 def expected(table, values):
     return (logprobs(table).exp() * values).sum()
 
@@ -90,28 +81,6 @@ print(
     f"{len(rows)} answers, {int(reward.sum())} of them correct; probabilities sum to {expected(base, torch.ones(781)):.2f}"
 )
 print(f"the base model's expected reward is {expected(base, reward):.3f}")
-
-# %% [markdown]
-# ## Supervised fine-tuning
-# SFT is next-token cross-entropy on demonstrations, and nearly all its bugs are about *which* tokens count. Because the logits at t
-# predict the token at t + 1, the mask that selects the assistant's tokens is shifted along with the labels. If several conversations
-# share a row, the last token of one must not predict the first of the next. The sum is divided by the number of trained tokens in
-# the batch, because a mean of each answer's mean would give the tokens of short answers more weight.
-#
-# **Interview · Which tokens count in the SFT loss?**
-#
-# - *Thirty seconds:* Only the assistant's tokens count, its end token included. The logits at t predict the token at t + 1, so
-#   labels and mask are shifted together, and the sum is divided by the number of trained tokens in the batch.
-# - *They ask next:* What if several conversations are packed into a row? Then neither predictions nor attention may cross the seam.
-# - *They ask next:* Which tokens count when an agent calls tools? The calls do, because the model writes them. The tools' outputs
-#   are masked out, in RL as well, because the policy didn't choose them.
-# - *The trap:* Masking every token with the padding's id, because if that is the end token, the model never learns to stop.
-# - *Proof:* `proof-SFT`.
-#
-# Nine demonstrations teach our policy to stop and to do some of the arithmetic. All losses below start from an answer's log-probability,
-# which is the *sum* over its tokens and not their mean.
-
-# %% tags=["proof-SFT"]
 demonstrations = [rows.index([*each, END] + [END] * (3 - len(each))) for each in ([3, 3], [1, 5], [2, 4], [4, 2])]
 demonstrations += [rows.index([*each, END]) for each in ([1, 1, 4], [1, 2, 3], [2, 2, 2], [2, 5, 1], [3, 1, 2])]
 table = base.clone().requires_grad_()
@@ -124,18 +93,6 @@ tuned = table.detach()
 for name, each in (("base", base), ("after SFT", tuned)):
     print(f"{name:9} expected reward {expected(each, reward):.2f}, stops {expected(each, (ids == END).any(1)):.2f}")
 
-# %% [markdown]
-# ## Reward models and Bradley-Terry
-# People compare answers more reliably than they rate them. The **Bradley-Terry** model says that answer *a* beats *b* with
-# probability σ(r(a) − r(b)), and a reward model, which reads its reward at the last real token, minimizes the negative
-# log-likelihood of the comparisons. Since only differences enter, adding 7 to all rewards of a prompt changes nothing. The loss
-# is written with `logsigmoid`, because the sigmoid of −1000 is 0 in float32 and its logarithm is infinite:
-
-# %% tags=["proof-Bradley-Terry"]
-r = torch.tensor([2.0, -1.0])
-print([f"{-F.logsigmoid(each[0] - each[1]):.3f}" for each in (r, r + 7)])
-print([f"{each:.0f}" for each in (-F.logsigmoid(torch.tensor(-1000.0)), -torch.tensor(-1000.0).sigmoid().log())])
-
 # %% [markdown] tags=["short"]
 # ## Derive DPO from KL-regularized RL
 # RLHF maximizes J(π) = E[r] − β·KL(π ‖ ref), which for one prompt is a sum over answers y:
@@ -147,9 +104,12 @@ print([f"{each:.0f}" for each in (-F.logsigmoid(torch.tensor(-1000.0)), -torch.t
 #
 # r(y) = β log(π\*(y) / ref(y)) + β log Z
 #
-# When you put this into Bradley-Terry, Z cancels in r(chosen) − r(rejected), because it depends on the prompt alone. A policy can
-# therefore be trained on comparisons as if it were the reward model, and its **implicit reward** is β log(π / ref). The next cell
-# checks the optimum by enumeration:
+# In the **Bradley-Terry** model, people prefer *a* to *b* with probability σ(r(a) − r(b)). Z depends on the prompt alone, so it cancels in
+# that difference. So a policy can be trained on comparisons as if it were the reward model. Its **implicit reward** is β log(π / ref).
+
+# %% [markdown]
+# ### The optimum, checked by enumeration
+# All answers can be listed, so J can be computed at the optimum, at the reference, and at three policies near the optimum:
 
 # %% tags=["proof-optimum"]
 beta, ref = 0.5, logprobs(tuned)
@@ -176,55 +136,23 @@ print(f"implicit reward of a correct minus an incorrect answer {implicit[chosen]
 # - *Thirty seconds:* The best policy for reward minus β times the KL is the reference times exp(r/β), normalized by Z. I solve
 #   that for r, which gives β times the log-ratio plus β log Z. In the Bradley-Terry difference log Z cancels, so −log σ of the
 #   difference of β times the log-ratios trains the policy directly.
+# - *Longer:* The objective is β log Z − β KL(π ‖ π\*), so π\* is its maximum. The step that needs an assumption is Bradley-Terry: if
+#   preferences don't follow a difference of rewards, for example because they aren't transitive, the derivation doesn't hold.
 # - *They ask next:* What does β do? It is the price of leaving the reference: a large β reaches a given reward difference with a
 #   small change of the policy.
 # - *They ask next:* What do IPO and SimPO change? IPO aims at a fixed margin, because DPO's loss rewards an ever larger one even for a
 #   pair on which everybody agrees. SimPO drops the reference and compares the mean log-probabilities per token.
-# - *The trap:* Saying that DPO needs no reference: although it needs no reward *model*, the frozen reference is in every term.
+# - *The trap:* Saying that DPO needs no reference. It needs no reward *model*, but the frozen reference is in every term.
 # - *Proof:* `proof-optimum`.
-#
-# ### Reward hacking: the proxy rises, the true reward falls
-# Suppose the reward model has a weakness for fives and adds 0.5 for each of them. Because the optimum for each β is known, we can
-# follow it away from the reference as β gets smaller:
-
-# %% tags=["proof-hacking"]
-from course import pictures
-
-proxy = reward + 0.5 * (ids == 5).sum(1)
-lines, moved, length = {"reward model": [], "true reward": []}, [], []
-for beta in (100, 3, 1, 0.5, 0.3, 0.2, 0.1, 0.05):
-    logp = (ref + proxy / beta).log_softmax(0)
-    for name, values in (("reward model", proxy), ("true reward", reward)):
-        lines[name].append((logp.exp() * values).sum().item())
-    moved.append((logp.exp() * (logp - ref)).sum().item())
-    length.append((logp.exp() * lengths).sum().item())
-print("KL         ", [f"{each:.1f}" for each in moved])
-print("true reward", [f"{each:.2f}" for each in lines["true reward"]])
-print("length     ", [f"{each:.1f}" for each in length])
-pictures.curves(lines, moved, xlabel="KL to the reference (nats)", ylabel="expected reward")
-
-# %% [markdown]
-# At first both rewards rise, since most of what the reward model likes is correct. The true reward peaks at a KL of 2.6 nats, and
-# at the end the policy writes almost nothing but fives. Up to that point the length stays between 3.1 and 3.4, so by itself it
-# would have warned us too late.
-#
-# **Interview · How do you detect reward hacking?**
-#
-# - *Thirty seconds:* The reward model's score keeps rising while a held-out judge rates the answers lower, and KL, often
-#   also length, rises with it. So I always track a judge that isn't optimized against.
-# - *They ask next:* What helps against it? A stronger KL penalty, early stopping, ensembles of reward models, fresh comparisons of
-#   the policy's own answers, and verifiable rewards all help.
-# - *The trap:* Trusting the training reward, which is the one number that hacking improves.
-# - *Proof:* `proof-hacking`.
 #
 # ## The policy gradient and its baseline
 # The gradient of the expected reward is E[r · ∇ log π(y)], because ∇π = π ∇ log π, and REINFORCE estimates it from samples. The
 # **score** ∇ log π has mean zero, so a baseline that doesn't depend on the sampled answer can be subtracted from r: the mean
-# stays as it is, while the variance changes, for better or worse.
+# stays as it is; the variance changes, for better or worse.
 #
 # The mean reward of a batch of K samples isn't such a baseline, because it contains the sample itself: r minus the batch's mean is
 # (K − 1)/K times r minus the mean of the *others*, so the expected gradient shrinks by that factor. RLOO subtracts the mean of the
-# others and is unbiased, whereas dividing by the batch's standard deviation can change the direction, too.
+# others and is unbiased. Dividing by the batch's standard deviation can change even the direction.
 #
 # The folded cell computes each answer's score. The cell after it prints the variance of a single sample's gradient for three
 # baselines, and shows what the batch's mean does to the expected gradient for K = 2:
@@ -285,8 +213,7 @@ pictures.curves(lines, ratios.tolist(), xlabel="ratio r", ylabel="min(r·A, clip
 # - *Thirty seconds:* The minimum is a pessimistic bound. The gradient is 0 where the policy has already moved far enough in the
 #   wanted direction, which means A > 0 and r above 1 + ε, or A < 0 and r below 1 − ε. If it moved the wrong way, the gradient
 #   stays and brings it back.
-# - *They ask next:* What is the ratio in the first step? It is 1 if sampler and trainer agree, and then the gradient is
-#   REINFORCE's.
+# - *They ask next:* What is the ratio in the first step? 1, if sampler and trainer agree. The gradient is then REINFORCE's.
 # - *They ask next:* Where does A come from, and which λ do language models use? GAE computes it, often with γ = 1 and λ near 1,
 #   because the single reward at the end has to reach the first token.
 # - *The trap:* Clipping without the minimum, which also removes the gradient of tokens that moved the wrong way.
@@ -294,14 +221,14 @@ pictures.curves(lines, ratios.tolist(), xlabel="ratio r", ylabel="min(r·A, clip
 #
 # **Interview · Which models are in memory for PPO, and what does GRPO drop?**
 #
-# - *Thirty seconds:* There are four: the policy and the value function, which are trained, and the frozen reference and reward
-#   model. GRPO drops the value function because it compares each answer with its group, and with a verifiable reward it
+# - *Thirty seconds:* Four: the policy and the value function, which are trained, and the frozen reference and reward model. GRPO
+#   drops the value function because it compares each answer with its group, and with a verifiable reward it
 #   needs no reward model either.
-# - *They ask next:* What does GRPO pay for that? It needs several samples for each prompt, and all tokens of an answer share one
+# - *They ask next:* What does GRPO pay for that? Several samples for each prompt. Besides, all tokens of an answer share one
 #   advantage, whichever of them earned the reward.
 # - *They ask next:* Would a *process reward model* help? It rates each step, but its labels are expensive and it can be hacked
 #   ([DeepSeek-R1](https://arxiv.org/abs/2501.12948) tried it without success).
-# - *The trap:* Counting four equal models, although the trained ones take about 16 bytes per parameter and the frozen ones 2.
+# - *The trap:* Counting four equal models: the trained ones take about 16 bytes per parameter, the frozen ones 2.
 # - *Proof:* `proof-memory`.
 
 # %% tags=["proof-memory"]
@@ -318,8 +245,23 @@ for name, bytes_each in (("PPO", [trained, trained, frozen, frozen]), ("GRPO, ve
 #
 # The division by the std is a weight for each *prompt*: with rewards of 0 and 1 and a success rate p it is about 1/√(p(1 − p)), which
 # is largest for very easy and very hard prompts. If all rewards of a group are equal, the std is 0 or a rounding error, so a small
-# number is added to it. The first of the next two cells trains with exact gradients, from a uniform policy and from five random ones,
-# and follows the lengths of wrong answers, while the second tries two such numbers:
+# number is added to it. The folded cell trains with exact gradients, from a uniform policy and from five random ones,
+# and follows the lengths of wrong answers. The last cell tries two such numbers:
+
+
+# %% hidden=true
+def wrong_lengths(seed, weights):  # mean length of wrong answers in 200 steps of REINFORCE with exact gradients
+    torch.manual_seed(seed)
+    start = 0.7 * torch.randn(6, 6) if seed else torch.zeros(6, 6)
+    table, curve, wrong = start.requires_grad_(), [], 1 - reward
+    for _ in range(200):
+        p = logprobs(table).exp().detach()
+        curve.append(((p * wrong * lengths).sum() / (p * wrong).sum()).item())
+        advantage = reward - (p * reward).sum()
+        (gradient,) = torch.autograd.grad((p * advantage * weights * logprobs(table)).sum(), table)
+        table = (table + 2 * gradient).detach().requires_grad_()
+    return curve
+
 
 # %% tags=["proof-length-bias"]
 averages = {"mean over each answer": 1 / lengths, "the same for all tokens": torch.full((781,), 1 / 4)}
@@ -347,10 +289,12 @@ for rewards in ([0.7] * 4, [0.9] * 3):
 # - *Thirty seconds:* Dividing by an answer's length punishes the tokens of long wrong answers less, so wrong answers tend to be
 #   longer than with equal token weights, here on five of six starts. Dividing by the std gives more weight to very easy and very
 #   hard prompts. Dr. GRPO drops both.
+# - *Longer:* Each token of an answer of length L has weight A/L, so with A < 0 a longer answer is punished less per token. 1/std
+#   gives every mixed group the same sum of squared advantages, whether its pass rate is 1/8 or 1/2.
 # - *They ask next:* What does DAPO do instead? It averages over all tokens of the batch and raises the upper clip.
 # - *They ask next:* What is learned from a group with equal rewards? Nothing, because every advantage is 0, and only a KL term still
 #   pulls; DAPO replaces such prompts, so that the batch keeps its size.
-# - *The trap:* Adding 1e-8 to the std. It can be a rounding error larger than that, and a rounding error divided by itself is about 1.
+# - *The trap:* Adding only 1e-8 to the std, which can be a larger rounding error: divided by itself, it is about 1.
 # - *Proof:* `proof-length-bias`, `proof-equal`.
 #
 # ### Milestone: the task is solved
@@ -399,8 +343,7 @@ for beta in (1, 0.12):
 # - *They ask next:* What if the samples come from an older policy? Then all three estimators need importance weights.
 # - *The trap:* Taking k3's gradient for unbiased because its value is.
 # - *Proof:* `proof-k1-k2-k3`; gradients: exercise 10.
-
-# %% [markdown]
+#
 # ## Distillation: forward or reverse KL
 # A student that cannot match its teacher has to choose what to keep. The **forward** KL(teacher ‖ student) is averaged over the
 # teacher's text and punishes whatever the student misses, while the **reverse** KL(student ‖ teacher) is averaged over the
@@ -441,13 +384,129 @@ pictures.curves(lines, x.tolist(), xlabel="token", ylabel="probability")
 # - *They ask next:* What does on-policy distillation cost? The student generates and the teacher scores, in each step.
 # - *The trap:* Omitting T², or exchanging the arguments of `kl_div`, whose first is the student's log-probabilities.
 # - *Proof:* `proof-directions`.
+
+# %% [markdown] tags=["short"]
+# ## Pretraining at the whiteboard
+# A round on pretraining usually begins with a budget, goes on to a run that misbehaves, and ends with your evidence.
+
+# %% [markdown]
+# ### Scaling laws and a budget
+# Training costs about 6·N·D FLOPs, two for each weight and token in the forward pass and four in the backward pass. A law E +
+# A/N^α + B/D^β, fitted on small runs in log space, says how to divide a budget between parameters and tokens. Here are
+# Chinchilla's runs, as fitted again by [Besiroglu et al. 2024](https://arxiv.org/abs/2404.10102). The last line is about an
+# imaginary run, whose FLOPs are compared with what its GPUs could have done at their peak:
+
+
+# %% tags=["proof-Chinchilla"]
+def law(N, D):
+    return 1.82 + 482 / N**0.348 + 2085 / D**0.366
+
+
+budget, sizes = 6e23, [10 ** (9 + each / 20) for each in range(61)]
+best = min(sizes, key=lambda N: law(N, budget / (6 * N)))
+for factor in (1 / 4, 1 / 2, 1, 2):
+    N = best * factor
+    D = budget / (6 * N)
+    print(f"{N / 1e9:4.0f} billion parameters, {D / N:4.0f} tokens each: loss {law(N, D):.3f}")
+reached = 6 * 70e9 * 15e12 / (8192 * 23 * 86400)
+print(f"70B on 15T tokens, 8,192 GPUs of 989 TFLOP/s, 23 days: MFU {reached / 989e12:.0%}")
+
+# %% [markdown]
+# **Interview · What did Chinchilla fit, and why do people train far beyond it?**
+#
+# - *Thirty seconds:* It fitted the loss as a function of parameters N and tokens D and minimized it at a fixed 6ND. Both should
+#   grow about equally, with some 20 tokens per parameter. People train smaller models for longer because serving costs 2N FLOPs per
+#   token for as long as the model is used.
+# - *Longer:* With few tokens of use, training dominates and 20 is about right. The more tokens a model will serve, the smaller the
+#   size that minimizes 6ND + 2N · served at a given loss.
+# - *They ask next:* How much worse is a model of half the size at the same budget? Hardly at all: the optimum is flat.
+# - *The trap:* Calling 20 a law, although it depends on data and schedule, and although the paper's third method disagreed with its
+#   first two until others refitted its runs.
+# - *Proof:* `proof-Chinchilla`.
+#
+# **Interview · What is MFU, and why is 40 % good?**
+#
+# - *Thirty seconds:* The share of the GPUs' peak that the model's own FLOPs take, 6ND and attention's ([chapter 19](19_training_loop.ipynb)). Reaching 40 % is
+#   good, since memory-bound operations, communication and pipeline bubbles take the rest.
+# - *They ask next:* How does HFU, hardware FLOPs utilization, differ? It also counts recomputed FLOPs, so it hides that checkpointing
+#   makes a step longer and lowers MFU.
+# - *The trap:* Dividing by a data sheet's peak with sparsity, which is twice that of dense matrix multiplications.
+# - *Proof:* `proof-Chinchilla`.
+
+# %% [markdown]
+# ### Loss spikes
+# Adam divides by the root of a second moment that follows the gradient with a delay, and β2 sets the delay. While the gradients stay
+# the same, a step is about as large as the learning rate. The next cell shows the first step after a long run of gradients of 0.001,
+# when one of 0.1 arrives:
+
+# %% tags=["proof-spike"]
+for beta2 in (0.999, 0.95):
+    mean = 0.9 * 1e-3 + (1 - 0.9) * 0.1  # beta1 is 0.9
+    square = beta2 * 1e-6 + (1 - beta2) * 1e-2
+    grown, step = square / 1e-6, mean / square**0.5
+    print(f"beta2 {beta2}: second moment {grown:.0f} times as large, update {step:.2f} times the rate")
+
+# %% [markdown]
+# **Interview · A loss spike at step 40,000. What do you do?**
+#
+# - *Thirty seconds:* I look at the gradient norm before the spike and at the data of those steps. If it doesn't recover by
+#   itself, I rewind to a checkpoint, skip those batches, and go on.
+# - *Longer:* The log tells causes apart: a bad batch spikes again when I rerun it, a faulty GPU doesn't on another machine, and
+#   attention logits grow for many steps before.
+# - *They ask next:* What if it comes back? Then I clip to a smaller norm, set β2 to 0.95, lower the learning rate, or add qk-norm or a
+#   z-loss against growing logits.
+# - *The trap:* Only lowering the learning rate, which leaves a bad shard or growing attention logits where they are.
+# - *Proof:* `proof-spike`.
+#
+# ### The standard error of a benchmark
+# A benchmark's score is a mean over questions, so it has a standard error:
+
+# %% tags=["proof-one-point"]
+error = math.sqrt(0.7 * 0.3 / 1000)
+print(
+    f"70 % of 1,000 questions: ± {100 * error:.1f} points; two independent scores differ by ± {100 * error * 2**0.5:.1f}"
+)
+
+# %% [markdown]
+# **Interview · The new method is one point better. Convince me.**
+#
+# - *Thirty seconds:* I show several seeds with their spread, the same compute and tuning effort for the baseline, and an
+#   ablation that changes one thing. With 1,000 questions one point is within the noise of the benchmark itself.
+# - *They ask next:* How do you get more power? I compare question by question, since paired differences vary less, and I use more
+#   questions.
+# - *The trap:* Overlooking that the test set may be in the training data.
+# - *Proof:* `proof-one-point`.
+#
+# ### Critical batch size
+# Let g be the mean gradient and Σ the covariance of a single sample's gradient. With the **noise scale** B = tr Σ / |g|², reaching a
+# target loss takes about S·(1 + B/b) steps at batch size b, where S is the number of steps without noise ([McCandlish et al.
+# 2018](https://arxiv.org/abs/1812.06162)). The next cell computes it for our policy gradient:
+
+# %% tags=["proof-batch"]
+p = logprobs(tuned).exp()[:, None]
+estimates = ((reward - expected(tuned, reward))[:, None, None] * score).flatten(1)
+mean = (p * estimates).sum(0)
+noise_scale = ((p * (estimates - mean) ** 2).sum() / (mean**2).sum()).item()
+for b in (1, 16, 256):
+    print(f"batch {b:3}: {1 + noise_scale / b:5.1f} times the steps, {b + noise_scale:5.0f} samples in all (relative)")
+
+# %% [markdown]
+# **Interview · What is the critical batch size?**
+#
+# - *Thirty seconds:* The batch size at which the gradient's noise is about as large as its signal. Far below it, doubling the batch
+#   nearly halves the number of steps. Far above it, the steps hardly fall and samples are wasted.
+# - *Longer:* The noise scale tr Σ / |g|² estimates it. At exactly this batch size, training takes twice the minimum of steps and twice
+#   the minimum of samples.
+# - *They ask next:* Does it change in training? It grows as the gradient gets smaller, so batches are ramped up.
+# - *The trap:* Choosing the largest batch that fits.
+# - *Proof:* `proof-batch`.
 #
 # ## Rapid fire
-# 1. What is the DPO loss when policy and reference agree? It is log 2 = 0.69.
-# 2. What does a GRPO group whose rewards are all 1 contribute to the loss? Only its KL term, because all advantages are 0.
-# 3. If a baseline is the mean of 8 rewards, the sample's own included, by what factor does the gradient shrink? By 7/8.
-# 4. How much memory do PPO's four models of 7 billion parameters take? They take 7 · (16 + 16 + 2 + 2) = 252 GB.
-# 5. A GRPO group has the rewards 1, 0, 0, 0. What is the first advantage before it is divided by the standard deviation? It is 0.75.
+# 1. What is the DPO loss when policy and reference agree? log 2 = 0.69.
+# 2. What does a GRPO group whose rewards are all 1 contribute to the loss? Only its KL term: all advantages are 0.
+# 3. If a baseline is the mean of 8 rewards, the sample's own included, by what factor does the gradient shrink? 7/8.
+# 4. How much memory do PPO's four models of 7 billion parameters take? 252 GB: 7 · (16 + 16 + 2 + 2).
+# 5. A GRPO group has the rewards 1, 0, 0, 0. What is the first advantage before it is divided by the standard deviation? 0.75.
 
 # %% tags=["proof-rapid-fire"]
 print(f"1. {-F.logsigmoid(torch.tensor(0.0)):.2f} · 2. {(torch.ones(4) - torch.ones(4).mean()).tolist()}")
@@ -463,17 +522,78 @@ print(f"3. {1 - 1 / 8} · 4. {7 * (16 + 16 + 2 + 2)} GB · 5. {(torch.tensor([1.
 # 6. A baseline that ignores the sampled answer doesn't bias the gradient.
 # 7. PPO's gradient is 0 where the policy moved far enough in the wanted direction.
 # 8. In GRPO, equal rewards give no advantage, and 1/length favours long wrong answers.
-# 9. k1 belongs in the reward, k2 or the exact KL in the loss.
-# 10. Forward KL covers all of the teacher's modes, while reverse KL on the student's own text seeks one of them.
+# 9. k1 belongs in the reward, k2 or the exact KL in the loss. Forward KL covers the teacher's modes, reverse KL seeks one.
+# 10. Training costs 6ND FLOPs, serving 2N a token. One point on 1,000 questions is within the noise.
 
 # %% [markdown]
 # ## You try
-# [The exercises](../exercises/28_whiteboard_alignment.ipynb) have twelve whiteboard problems and one prediction, in the order
-# of this lesson, of which Muon and scaling laws belong to its optional end. The last exercise is to test an assistant's code. If
-# your interview is tomorrow, do DPO, GRPO, PPO and the SFT loss first.
+# [The exercises](../exercises/28_whiteboard_alignment.ipynb) have twelve whiteboard problems and one prediction. The SFT loss, reward
+# models and Muon belong to this lesson's optional end. The last exercise is to test an assistant's code. If your interview is
+# tomorrow, do DPO, GRPO, PPO and the SFT loss first.
 
 # %% [markdown]
 # ## If you have time
+# ### Supervised fine-tuning
+# SFT is next-token cross-entropy on demonstrations, and nearly all its bugs are about *which* tokens count. Because the logits at t
+# predict the token at t + 1, the mask that selects the assistant's tokens is shifted along with the labels. If several conversations
+# share a row, the last token of one must not predict the first of the next. The sum is divided by the number of trained tokens in
+# the batch, because a mean of each answer's mean would give the tokens of short answers more weight.
+#
+# **Interview · Which tokens count in the SFT loss?**
+#
+# - *Thirty seconds:* Only the assistant's tokens count, its end token included. The logits at t predict the token at t + 1, so
+#   labels and mask are shifted together, and the sum is divided by the number of trained tokens in the batch.
+# - *They ask next:* What if several conversations are packed into a row? Neither predictions nor attention may cross the seam.
+# - *They ask next:* Which tokens count when an agent calls tools? The calls do, because the model writes them. The tools' outputs
+#   are masked out, in RL as well, because the policy didn't choose them.
+# - *The trap:* Masking every token with the padding's id: if that is the end token, the model never learns to stop.
+# - *Proof:* `proof-SFT`.
+
+# %% [markdown]
+# ### Reward models and Bradley-Terry
+# People compare answers more reliably than they rate them. The **Bradley-Terry** model says that answer *a* beats *b* with
+# probability σ(r(a) − r(b)), and a reward model, which reads its reward at the last real token, minimizes the negative
+# log-likelihood of the comparisons. Since only differences enter, adding 7 to all rewards of a prompt changes nothing. The loss
+# is written with `logsigmoid`, because the sigmoid of −1000 is 0 in float32 and its logarithm is infinite:
+
+# %% tags=["proof-Bradley-Terry"]
+r = torch.tensor([2.0, -1.0])
+print([f"{-F.logsigmoid(each[0] - each[1]):.3f}" for each in (r, r + 7)])
+print([f"{each:.0f}" for each in (-F.logsigmoid(torch.tensor(-1000.0)), -torch.tensor(-1000.0).sigmoid().log())])
+
+# %% [markdown]
+# ### Reward hacking: the proxy rises, the true reward falls
+# Suppose the reward model has a weakness for fives and adds 0.5 for each of them. Because the optimum for each β is known, we can
+# follow it away from the reference as β gets smaller:
+
+# %% tags=["proof-hacking"]
+proxy = reward + 0.5 * (ids == 5).sum(1)
+lines, moved, length = {"reward model": [], "true reward": []}, [], []
+for beta in (100, 3, 1, 0.5, 0.3, 0.2, 0.1, 0.05):
+    logp = (ref + proxy / beta).log_softmax(0)
+    for name, values in (("reward model", proxy), ("true reward", reward)):
+        lines[name].append((logp.exp() * values).sum().item())
+    moved.append((logp.exp() * (logp - ref)).sum().item())
+    length.append((logp.exp() * lengths).sum().item())
+print("KL         ", [f"{each:.1f}" for each in moved])
+print("true reward", [f"{each:.2f}" for each in lines["true reward"]])
+print("length     ", [f"{each:.1f}" for each in length])
+pictures.curves(lines, moved, xlabel="KL to the reference (nats)", ylabel="expected reward")
+
+# %% [markdown]
+# At first both rewards rise, since most of what the reward model likes is correct. The true reward peaks at a KL of 2.6 nats, and
+# at the end the policy writes almost nothing but fives. Up to that point the length stays between 3.1 and 3.4, so by itself it
+# would have warned us too late.
+#
+# **Interview · How do you detect reward hacking?**
+#
+# - *Thirty seconds:* The reward model's score keeps rising while a held-out judge rates the answers lower, and KL, often
+#   also length, rises with it. So I always track a judge that isn't optimized against.
+# - *They ask next:* What helps against it? A stronger KL penalty, early stopping, ensembles of reward models, fresh comparisons of
+#   the policy's own answers, and verifiable rewards all help.
+# - *The trap:* Trusting the training reward, which is the one number that hacking improves.
+# - *Proof:* `proof-hacking`.
+#
 # ### GSPO: one ratio for the whole answer
 # PPO and GRPO have a ratio for each token, although the reward is given to the whole answer. GSPO takes one ratio for an answer, and
 # the next cell compares how much the possible log-ratios vary, if those of 400 tokens are independent noise:
@@ -527,91 +647,6 @@ for start in (0.0001, 0.003, 0.05, 0.4, 1.0):
     print(f"singular value {start:6} -> {s:.2f}")
 
 # %% [markdown]
-# ### Scaling laws and a budget
-# Training costs about 6·N·D FLOPs, two for each weight and token in the forward pass and four in the backward pass. A law E +
-# A/N^α + B/D^β, fitted on small runs in log space, says how to divide a budget between parameters and tokens. Here are
-# Chinchilla's runs, as fitted again by [Besiroglu et al. 2024](https://arxiv.org/abs/2404.10102). The last line is about an
-# imaginary run, whose FLOPs are compared with what its GPUs could have done at their peak:
-
-
-# %% tags=["proof-Chinchilla"]
-def law(N, D):
-    return 1.82 + 482 / N**0.348 + 2085 / D**0.366
-
-
-budget, sizes = 6e23, [10 ** (9 + each / 20) for each in range(61)]
-best = min(sizes, key=lambda N: law(N, budget / (6 * N)))
-for factor in (1 / 4, 1 / 2, 1, 2):
-    N = best * factor
-    D = budget / (6 * N)
-    print(f"{N / 1e9:4.0f} billion parameters, {D / N:4.0f} tokens each: loss {law(N, D):.3f}")
-reached = 6 * 70e9 * 15e12 / (8192 * 23 * 86400)
-print(f"70B on 15T tokens, 8,192 GPUs of 989 TFLOP/s, 23 days: MFU {reached / 989e12:.0%}")
-
-# %% [markdown]
-# **Interview · What did Chinchilla fit, and why do people train far beyond it?**
-#
-# - *Thirty seconds:* It fitted the loss as a function of parameters N and tokens D and minimized it at a fixed 6ND. Both should
-#   grow about equally, with some 20 tokens per parameter. People train smaller models for longer because serving costs 2N FLOPs per
-#   token for as long as the model is used.
-# - *They ask next:* How much worse is a model of half the size at the same budget? Hardly at all, because the optimum is flat.
-# - *The trap:* Calling 20 a law, although it depends on data and schedule, and although the paper's third method disagreed with its
-#   first two until others refitted its runs.
-# - *Proof:* `proof-Chinchilla`.
-#
-# **Interview · What is MFU, and why is 40 % good?**
-#
-# - *Thirty seconds:* It is the share of the GPUs' peak that the model's own FLOPs take, 6ND and attention's ([chapter 19](19_training_loop.ipynb)). Reaching 40 % is
-#   good, since memory-bound operations, communication and pipeline bubbles take the rest.
-# - *They ask next:* How does HFU, hardware FLOPs utilization, differ? It also counts recomputed FLOPs, so it hides that checkpointing
-#   makes a step longer and lowers MFU.
-# - *The trap:* Dividing by a data sheet's peak with sparsity, which is twice that of dense matrix multiplications.
-# - *Proof:* `proof-Chinchilla`.
-#
-# ### Critical batch size
-# Let g be the mean gradient and Σ the covariance of a single sample's gradient. With the **noise scale** B = tr Σ / |g|², reaching a
-# target loss takes about S·(1 + B/b) steps at batch size b, where S is the number of steps without noise ([McCandlish et al.
-# 2018](https://arxiv.org/abs/1812.06162)). The next cell computes it for our policy gradient:
-
-# %% tags=["proof-batch"]
-p = logprobs(tuned).exp()[:, None]
-estimates = ((reward - expected(tuned, reward))[:, None, None] * score).flatten(1)
-mean = (p * estimates).sum(0)
-noise_scale = ((p * (estimates - mean) ** 2).sum() / (mean**2).sum()).item()
-for b in (1, 16, 256):
-    print(f"batch {b:3}: {1 + noise_scale / b:5.1f} times the steps, {b + noise_scale:5.0f} samples in all (relative)")
-
-# %% [markdown]
-# **Interview · What is the critical batch size?**
-#
-# - *Thirty seconds:* It is the batch size at which the gradient's noise is about as large as its signal. Below it, doubling the
-#   batch nearly halves the number of steps, while above it the steps hardly fall and samples are wasted.
-# - *They ask next:* Does it change in training? It grows as the gradient gets smaller, so batches are ramped up.
-# - *The trap:* Choosing the largest batch that fits.
-# - *Proof:* `proof-batch`.
-#
-# ### Loss spikes
-# Adam divides by the root of a second moment that follows the gradient with a delay, and β2 sets the delay. While the gradients stay
-# the same, a step is about as large as the learning rate. The next cell shows the first step after a long run of gradients of 0.001,
-# when one of 0.1 arrives:
-
-# %% tags=["proof-spike"]
-for beta2 in (0.999, 0.95):
-    mean = 0.9 * 1e-3 + (1 - 0.9) * 0.1  # beta1 is 0.9
-    square = beta2 * 1e-6 + (1 - beta2) * 1e-2
-    grown, step = square / 1e-6, mean / square**0.5
-    print(f"beta2 {beta2}: second moment {grown:.0f} times as large, update {step:.2f} times the rate")
-
-# %% [markdown]
-# **Interview · A loss spike at step 40,000. What do you do?**
-#
-# - *Thirty seconds:* I look at the gradient norm before the spike and at the data of those steps. If it doesn't recover by
-#   itself, I rewind to a checkpoint, skip those batches, and go on.
-# - *They ask next:* What if it comes back? Then I clip to a smaller norm, set β2 to 0.95, lower the learning rate, or add qk-norm or a
-#   z-loss against growing logits.
-# - *The trap:* Only lowering the learning rate, which leaves a bad shard or growing attention logits where they are.
-# - *Proof:* `proof-spike`.
-#
 # ### μP: one learning rate for all widths
 # Adam's first step moves every weight by about the learning rate. For one output the signs are those of the inputs, or all
 # reversed, so the moves add up. The next cell shows how far an output moves, with one rate for all widths and with a rate
@@ -627,28 +662,8 @@ for width in (64, 256, 1024):
 # %% [markdown]
 # **Interview · What does μP transfer from a small model to a large one?**
 #
-# - *Thirty seconds:* The learning rate that was tuned on a narrow model is transferred to a wide one. Initialization and rates
-#   per layer scale with the width, so that an update moves every layer's activations by the same amount at any width.
-# - *They ask next:* Which rate does a hidden matrix get with Adam? It gets one proportional to 1/width, whereas vectors and the
-#   embedding keep theirs.
+# - *Thirty seconds:* The learning rate: tune it on a narrow model, use it on a wide one. Initialization and rates per layer scale
+#   with the width, so that an update moves every layer's activations by the same amount at any width.
+# - *They ask next:* Which rate does a hidden matrix get with Adam? One proportional to 1/width. Vectors and the embedding keep theirs.
 # - *The trap:* Expecting it to transfer across batch size, depth or training length by itself.
 # - *Proof:* `proof-width`.
-#
-# ### The standard error of a benchmark
-# A benchmark's score is a mean over questions, so it has a standard error:
-
-# %% tags=["proof-one-point"]
-error = math.sqrt(0.7 * 0.3 / 1000)
-print(
-    f"70 % of 1,000 questions: ± {100 * error:.1f} points; two independent scores differ by ± {100 * error * 2**0.5:.1f}"
-)
-
-# %% [markdown]
-# **Interview · The new method is one point better. Convince me.**
-#
-# - *Thirty seconds:* I show several seeds with their spread, the same compute and tuning effort for the baseline, and an
-#   ablation that changes one thing. With 1,000 questions one point is within the noise of the benchmark itself.
-# - *They ask next:* How do you get more power? I compare question by question, since paired differences vary less, and I use more
-#   questions.
-# - *The trap:* Overlooking that the test set may be in the training data.
-# - *Proof:* `proof-one-point`.
