@@ -4,6 +4,14 @@
 # can be listed, so each gradient, KL and expected reward has an exact value. You will be able to say what each stage adds, what it gets
 # wrong, and which number in the training log shows it.
 
+# %% [markdown] tags=["short"]
+# ## Why is the GRPO loss zero?
+# A policy answers "1 + 0", "1 + 1" and "1 + 2". Its vocabulary is 1, 2, 3, "well" and the end token, and a reply is correct if the last
+# word before the end token is the sum. The policy is a table: for each prompt and each previous word, five logits, one per word. A reply
+# has at most four words, so there are 341, and the folded cell lists them all in `rows`. That makes every expectation below an exact sum
+# instead of an estimate. `logprobs(table)` has the log-probability of each reply to each prompt, and `correct` says which replies are
+# correct:
+
 # %% hidden=true
 import itertools
 import math
@@ -31,11 +39,13 @@ def expected(table, values):
     return (logprobs(table).exp() * values).sum(1).mean()
 
 
+for text, row in {"2 end": [2, 0, 0, 0], "well 3 end": [WELL, 3, 0, 0], "1 2 well end": [1, 2, WELL, 0]}.items():
+    prompts = [f"1 + {prompt}" for prompt in range(3) if correct[prompt, rows.index(row)]]
+    print(f"{text!r:14} is correct for {prompts}")
+
 # %% [markdown] tags=["short"]
-# ## Why is the GRPO loss zero?
-# A policy answers "1 + 0", "1 + 1" and "1 + 2". Its vocabulary is 1, 2, 3, "well" and the end token, and a reply is correct if the last
-# word before the end token is the sum. In each step, this program samples a *group* of eight replies to each prompt and scores them 1 or 0.
-# The *advantage* of a reply is its score minus the group's mean. While the policy learns, what do you expect of the loss?
+# In each step, the next program samples a *group* of eight replies to each prompt and scores them 1 or 0. The *advantage* of a reply is its
+# score minus the group's mean. While the policy learns, what do you expect of the loss?
 
 # %% tags=["proof-zero-loss"]
 torch.manual_seed(0)
@@ -55,16 +65,11 @@ for seed in range(3):
         (gradient,) = torch.autograd.grad(loss, table)
         table = (table - 3 * gradient).detach().requires_grad_()
     print("; ".join(seen))
-length, advantage = torch.tensor([2.0, 10, 4, 6]), torch.tensor([0.5, -0.5, -0.5, 0.5])
-over_tokens = -(length * advantage).sum() / length.sum()
-print(f"four replies: loss over replies {advantage.mean():.3f}, over tokens {over_tokens:.3f}")
 
 # %% [markdown] tags=["short"]
 # The loss is 0 in every step, although the policy learns. Each ratio is 1 because the policy that is updated is the one that sampled, so
 # the loss is the mean advantage, which is 0 because the group's mean was subtracted. The gradient isn't 0, because it weights the
 # gradient of each reply's log-probability with that reply's own advantage.
-#
-# The last line averages over *tokens* instead, so long replies weigh more, and the value is some small number that means just as little.
 #
 # **Interview · Your GRPO loss is 0 from the first step on. Is something broken?**
 #
@@ -76,9 +81,8 @@ print(f"four replies: loss over replies {advantage.mean():.3f}, over tokens {ove
 # - *Proof:* `proof-zero-loss`, `proof-signal`.
 #
 # ## The exact policy gradient of a toy policy
-# The policy is a table of logits that sees the prompt and the previous token. There are 341 replies of at most four tokens, so the expected
-# reward is a sum over all of them, and its gradient is exact. The **policy gradient** rewrites it as a mean over the policy's own replies,
-# E[reward · ∇ log π(reply)], which sampling can estimate:
+# The expected reward is a sum over all 341 replies, so its gradient is exact. The **policy gradient** rewrites it as a mean over the
+# policy's own replies, E[reward · ∇ log π(reply)], which sampling can estimate:
 
 # %% tags=["proof-policy-gradient"]
 leaf = base.clone().requires_grad_()
@@ -122,7 +126,7 @@ trained = [0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1]
 print([f"{a} → {b}" for a, b, kept in zip(tokens, tokens[1:], trained[1:], strict=False) if kept])
 
 # %% [markdown]
-# The header `<assistant>` isn't trained, because the server writes it, whereas the first word after it and `<end>` are.
+# The header `<assistant>` isn't trained: the server writes it. The first word after it and `<end>` are.
 #
 # **Interview · What does a chat template have to do with the loss?**
 #
@@ -175,10 +179,11 @@ for name, each in (("base", base), ("after SFT", tuned)):
 # **Interview · Why SFT before RL, and why not SFT alone?**
 #
 # - *Thirty seconds:* RL only reinforces what the policy samples, so a policy that is never right gets no signal. SFT brings it to where
-#   correct replies and the format occur. SFT alone imitates its demonstrations, including their mistakes, whereas RL optimizes the
-#   outcome.
+#   correct replies and the format occur. SFT alone imitates its demonstrations, including their mistakes. RL optimizes the outcome.
+# - *Longer:* The two signals differ in kind. SFT says which tokens to write, in every position; RL says only how good a finished reply
+#   was, so it needs many more samples and a policy that succeeds now and then.
 # - *They ask next:* Can you skip SFT? Yes, if the base model succeeds sometimes; DeepSeek-R1-Zero was trained that way.
-# - *The trap:* "RL teaches new knowledge." It mostly moves probability among replies that the policy already writes now and then.
+# - *The trap:* Expecting RL to teach new knowledge. It mostly moves probability among replies that the policy already writes.
 # - *Proof:* `proof-SFT`, `proof-signal`, `proof-milestone`.
 #
 # ## A reward model
@@ -256,13 +261,15 @@ for beta in (1.0, 0.2, 0.05):
 #
 # - *Thirty seconds:* β is the price of leaving the reference. The implicit reward is β times the log-ratio, so to express the same
 #   preference, a small β needs a larger log-ratio and moves the policy further away. A usual value is 0.1.
-# - *They ask next:* What is likelihood displacement? Both log-probabilities fall, because only their difference is trained. I log both, and
-#   add an SFT term if the chosen ones fall too far.
+# - *Longer:* What DPO aims at is π_ref · exp(r/β), normalized ([chapter 28](28_whiteboard_alignment.ipynb) derives it), so halving β has
+#   the effect of doubling the reward.
+# - *They ask next:* What is likelihood displacement? Both log-probabilities fall: only their difference is trained. I log both, and add
+#   an SFT term if the chosen ones fall too far.
 # - *The trap:* Reading β as a learning rate. It also scales the gradient, but what it sets is where training ends.
 # - *Proof:* `proof-beta`.
 #
 # ## The policy gradient's variance
-# DPO learns from fixed pairs, whereas policy-gradient methods sample replies from the current policy, so they need a good estimate of the
+# DPO learns from fixed pairs. Policy-gradient methods sample replies from the current policy instead, so they need a good estimate of the
 # gradient. This cell compares sampled gradients with the exact one, with and without the group's mean as a *baseline*:
 
 
@@ -305,10 +312,11 @@ for constant in (0.0, 0.9):
 # - *Thirty seconds:* The gradient of log π has mean zero under π, so subtracting a constant times it changes nothing on average, while
 #   smaller weights usually mean less variance. GRPO's group mean includes the sample itself, so the gradient is multiplied by
 #   (K − 1)/K and is otherwise unbiased.
-# - *They ask next:* How do you avoid the factor? RLOO takes the mean of the *other* samples.
+# - *Longer:* RLOO avoids the factor by taking the mean of the *other* samples. The factor is the same for all prompts, so it only
+#   lowers the learning rate a little.
 # - *They ask next:* When does a baseline hurt? If the policy is nearly always right, the expected reward as a baseline raises the
 #   variance.
-# - *The trap:* Thinking that dividing by the group's standard deviation is harmless, too. It reweights the prompts, as the section on GRPO
+# - *The trap:* Taking the division by the group's standard deviation for harmless, too. It reweights the prompts, as the section on GRPO
 #   shows.
 # - *Proof:* `proof-baseline`, `proof-advantages`.
 #
@@ -355,6 +363,8 @@ pictures.curves(lines, xlabel="batch", ylabel="expected reward")
 #
 # - *Thirty seconds:* The ratio's value is 1, but its gradient is the gradient of log π, because the old policy is a constant. So the first
 #   step is REINFORCE with that advantage, and no reply is clipped, while ratio and clip matter from the second step on.
+# - *Longer:* With one step per batch there is nothing to correct: ratio and clip could be left out. That is why a loss of 0 in a GRPO
+#   log is no alarm.
 # - *They ask next:* What if the policy's entropy falls toward 0? The replies of a group become alike, so nothing new is found. DAPO
 #   raises the upper clip, so that unlikely tokens may grow faster.
 # - *They ask next:* What if every ratio is 1 in all steps? Then the old log-probabilities are recomputed from the new policy, and nothing
@@ -426,8 +436,8 @@ for name, tables in (("base", [base]), ("SFT", [tuned]), ("GRPO", runs)):
 #
 # - *Thirty seconds:* It reinforces replies that the policy samples already, so it mainly turns pass@k into pass@1, and where the base
 #   model never succeeds there is no signal. I compare pass@k at large k, before and after, to see whether anything was added or lost.
-# - *They ask next:* What did experiments find? In [Yue et al. 2025](https://arxiv.org/abs/2504.13837), base models overtook their RL versions at large
-#   k.
+# - *Longer:* In [Yue et al. 2025](https://arxiv.org/abs/2504.13837), base models overtook their RL versions at large k. RL had made the
+#   frequent solutions more frequent and lost some of the rare ones.
 # - *The trap:* Estimating pass@k as 1 − (1 − c/n)ᵏ from n samples. That is biased; exercise 6 has the unbiased form.
 # - *Proof:* `proof-milestone`.
 #
@@ -482,7 +492,7 @@ for seed in range(3):
 #   current policy.
 # - *They ask next:* What if no program can check the task? A language model grades the reply by a written rubric. It is a proxy like any
 #   reward model, so I compare its grades with people's and read the replies that it likes most.
-# - *The trap:* "It is verified, so a rising reward means a better model." It means that more replies pass the check.
+# - *The trap:* Taking a rising verified reward for a better model. It means that more replies pass the check.
 # - *Proof:* `proof-verifier`, `proof-hacking`.
 #
 # ## SFT, DPO, PPO and GRPO compared
@@ -499,8 +509,8 @@ for seed in range(3):
 # - *Thirty seconds:* If I have preference pairs and little compute, I use DPO, which samples nothing and holds two models. If a program can
 #   check the replies, I use GRPO, which learns from the policy's own replies without a value function. PPO pays for a value function and in
 #   return gives each token its own advantage.
-# - *They ask next:* Why does on-policy training often beat DPO? DPO's pairs come from an older policy, so where the new one goes, nothing
-#   corrects it. Online DPO collects new pairs from the current policy.
+# - *Longer:* On-policy training often beats DPO. DPO's pairs come from an older policy, so where the new one goes, nothing corrects it.
+#   Online DPO collects new pairs from the current policy.
 # - *The trap:* Answering from the loss alone. What decides is the kind of feedback, and whether you can afford to sample.
 # - *Proof:* `proof-beta`, `proof-clip`, `proof-milestone`.
 #
@@ -514,9 +524,9 @@ for seed in range(3):
 # ## Rapid fire
 # 1. What is the DPO loss before the first step? log 2, about 0.69.
 # 2. In GRPO, how many of 24 replies have a gradient if one of three groups of 8 has mixed scores? Eight.
-# 3. By what factor does subtracting the group's mean scale GRPO's gradient for K = 4? By 3/4.
-# 4. What is PPO's ratio in the first step? It is 1.
-# 5. How often is a GRPO group of 8 without signal at a pass rate of 0.02? In 85 % of cases.
+# 3. By what factor does subtracting the group's mean scale GRPO's gradient for K = 4? 3/4.
+# 4. What is PPO's ratio in the first step? 1.
+# 5. How often is a GRPO group of 8 without signal at a pass rate of 0.02? 85 % of the time.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", f"{dpo(ref, 0.1, *pairs[0]):.2f}", "· 3.", 1 - 1 / 4, "· 5.", f"{0.02**8 + 0.98**8:.0%}")
@@ -565,8 +575,7 @@ for name, each in kinds.items():
 # - *Thirty seconds:* PPO subtracts β times the log-ratio from each token's reward, which gives the right gradient. GRPO adds k3 to the
 #   loss. k3 is unbiased as a value, but its gradient isn't the KL's. As a loss, k2 has the right one, and k1's is zero on average.
 # - *They ask next:* Do you need the penalty at all? With a verifiable reward many drop it, which also saves the reference model.
-# - *The trap:* Confusing two policies: the ratio compares with the one that sampled, whereas the penalty compares with the frozen
-#   reference.
+# - *The trap:* Confusing two policies: the ratio compares with the one that sampled, the penalty with the frozen reference.
 # - *Proof:* `proof-penalty`.
 
 # %% [markdown]
@@ -590,8 +599,8 @@ for moved in ([0.0, 0.0], [5.0, -5.0], [-5.0, -15.0], [5.0, 5.0]):
 # %% [markdown]
 # **Interview · What is DPO's loss if the policy is the reference?**
 #
-# - *Thirty seconds:* It is ln 2 = 0.693, because both implicit rewards are 0 and σ(0) is one half. Training starts at this
-#   point, where the gradient isn't 0.
+# - *Thirty seconds:* ln 2 = 0.693: both implicit rewards are 0, and σ(0) is one half. Training starts at this point, where the
+#   gradient isn't 0.
 # - *Longer:* β controls how strongly the policy is held near the reference. Adding the same amount to both log-probabilities
 #   doesn't change the loss.
 # - *They ask next:* Does the probability of the chosen reply have to rise? No, only its lead over the rejected one does. In the
