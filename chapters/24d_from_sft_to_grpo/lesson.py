@@ -312,8 +312,7 @@ for constant in (0.0, 0.9):
 # - *Thirty seconds:* The gradient of log π has mean zero under π, so subtracting a constant times it changes nothing on average, while
 #   smaller weights usually mean less variance. GRPO's group mean includes the sample itself, so the gradient is multiplied by
 #   (K − 1)/K and is otherwise unbiased.
-# - *Longer:* RLOO avoids the factor by taking the mean of the *other* samples. The factor is the same for all prompts, so it only
-#   lowers the learning rate a little.
+# - *Longer:* RLOO avoids the factor by taking the mean of the *other* samples.
 # - *They ask next:* When does a baseline hurt? If the policy is nearly always right, the expected reward as a baseline raises the
 #   variance.
 # - *The trap:* Taking the division by the group's standard deviation for harmless, too. It reweights the prompts, as the section on GRPO
@@ -363,8 +362,7 @@ pictures.curves(lines, xlabel="batch", ylabel="expected reward")
 #
 # - *Thirty seconds:* The ratio's value is 1, but its gradient is the gradient of log π, because the old policy is a constant. So the first
 #   step is REINFORCE with that advantage, and no reply is clipped, while ratio and clip matter from the second step on.
-# - *Longer:* With one step per batch there is nothing to correct: ratio and clip could be left out. That is why a loss of 0 in a GRPO
-#   log is no alarm.
+# - *Longer:* With one step per batch there is nothing to correct: ratio and clip could be left out.
 # - *They ask next:* What if the policy's entropy falls toward 0? The replies of a group become alike, so nothing new is found. DAPO
 #   raises the upper clip, so that unlikely tokens may grow faster.
 # - *They ask next:* What if every ratio is 1 in all steps? Then the old log-probabilities are recomputed from the new policy, and nothing

@@ -5,9 +5,10 @@
 # implementations differ, and to explain two silent bugs of well-known code bases, one in converted checkpoints and one in gradient
 # accumulation.
 #
-# This is the only lesson that needs a further package, `transformers` 4.57.1, which is about 150 MB. You install it with `pip install
-# "minitorch-course[transformers]"`, or in a clone with `.venv/bin/pip install -e ".[transformers]"`. You can read on without it, because
-# all outputs are stored here, and the exercises don't need it either. The differences of version 5 are listed at the end.
+# An interviewer in 2026 means version 5 of `transformers`, so the text describes that version and says where version 4 differs. The cells
+# ran on 4.57.1, whose mechanisms are the same. This is the only lesson that needs a further package, of about 150 MB: `pip install
+# "minitorch-course[transformers]"`, or in a clone `.venv/bin/pip install -e ".[transformers]"`. You can read on without it, because all
+# outputs are stored here, and the exercises don't need it either.
 
 # %% hidden=true
 import os
@@ -130,9 +131,9 @@ print("6. training was", built.training, "and is", built.eval().training)  # 6. 
 
 # %% [markdown]
 # Step 2 saves memory and time, because a model of 8 billion parameters would otherwise be filled with 32 GB of random numbers that the file
-# then replaces ([chapter 20](20_saving_and_loading.ipynb) explains the meta device and `assign=True`). Step 4 depends
-# on the version: transformers 4 converts to float32 unless you pass `dtype="auto"`, so a bfloat16 file takes twice its size in memory,
-# whereas version 5 takes the dtype that `config.json` names, or else that of the file.
+# then replaces ([chapter 20](20_saving_and_loading.ipynb) explains the meta device and `assign=True`). Step 4
+# depends on the version. Version 5 takes the dtype that `config.json` names, or else that of the file. In version 4, the default is
+# float32, so a bfloat16 file takes twice its size in memory unless you pass `dtype="auto"`.
 #
 # ### Break it: a buffer that no file contains
 # Now that every parameter has its values, does the model run?
@@ -146,8 +147,8 @@ print(f"with the frequencies computed anew: {(built(rows).logits - logits).abs()
 
 # %% [markdown]
 # The frequencies of the rotary embedding are a *non-persistent buffer*: they follow from the configuration, so `state_dict()` leaves them
-# out, and code that builds a model on the meta device has to compute them again. Version 4's `from_pretrained` avoids the problem by putting
-# only parameters on the meta device, while version 5 puts everything there and recomputes such buffers afterwards.
+# out, and code that builds a model on the meta device has to compute them again. Version 5 puts everything on the meta device and
+# recomputes such buffers afterwards. In version 4, only parameters are put there.
 #
 # **Interview · What does `from_pretrained` do?**
 #
@@ -155,7 +156,7 @@ print(f"with the frequencies computed anew: {(built(rows).logits - logits).abs()
 #   tensors from safetensors files by name. Then it ties the shared weights and switches to eval mode. It reports missing and unexpected
 #   names instead of raising an error for them.
 # - *Longer:* A large model is split into *shards*, and `model.safetensors.index.json` says which file contains which tensor. The argument
-#   `dtype` chooses the dtype; the default is float32 in version 4 and the checkpoint's dtype in version 5. With `device_map`, each tensor
+#   `dtype` chooses the dtype; by default it is the checkpoint's (in version 4, float32). With `device_map`, each tensor
 #   goes to its device while the files are read, so the CPU never holds the whole model.
 # - *They ask next:* Why safetensors? A `.pt` file contains a pickle, and unpickling can run code. `torch.load` has therefore refused
 #   everything but tensors and plain data by default since version 2.6. A safetensors file is a JSON header followed by bytes, which can
@@ -171,16 +172,29 @@ print(f"with the frequencies computed anew: {(built(rows).logits - logits).abs()
 #   and is updated once. Small models save a good part of their parameters that way, because their vocabulary is large for their size.
 # - *Longer:* safetensors refuses tensors that share memory, so the file contains the tensor under one of its two names.
 #   `load_state_dict` therefore reports the other name as missing, and `tie_weights` makes both names refer to one tensor again.
-# - *They ask next:* How can tying break? It breaks when one of the two is assigned a new tensor, for example a resized embedding, so call
+# - *They ask next:* How can tying break? When one of the two is assigned a new tensor, for example a resized embedding. So call
 #   `tie_weights` again afterwards.
-# - *The trap:* Don't count parameters with `state_dict()`. It lists both names, so the matrix is counted twice, while `parameters()` yields
-#   it once.
+# - *The trap:* Counting parameters with `state_dict()`. It lists both names, so the matrix is counted twice; `parameters()` yields it
+#   once.
 # - *Proof:* `proof-tied`, `proof-count`.
 
 # %% tags=["proof-count"]
 print("names in the state dict:", len(model.state_dict()), "· in the file:", len(state))
 print("elements:", sum(each.numel() for each in model.state_dict().values()), end=" · ")
 print("parameters:", sum(each.numel() for each in model.parameters()), "· the head has", model.lm_head.weight.numel())
+
+# %% [markdown]
+# ### What version 5 changed
+# According to the source of release 5.24, the mechanisms of this chapter stay as they are, and these details change:
+#
+# - *dtype:* the default is `"auto"`, so nothing is converted to float32.
+# - *Meta device:* buffers are built there as well, and those that no file contains are computed afterwards.
+# - *Loading:* each architecture declares rules by which tensors are renamed, merged or split, so names in the file and in the model may
+#   differ.
+# - *Configuration:* everything about rotary embeddings is in `rope_parameters`. Version 4 has `rope_theta` and `rope_scaling`.
+# - *Cache:* it finds its own positions, and the Llama's layers no longer take `cache_position`.
+# - *Trainer:* it counts labels after the shift.
+# - *Gone:* the TensorFlow and JAX models, and the slow tokenizers. Each tokenizer has one class.
 
 # %% [markdown] tags=["short"]
 # ## Your own attention through `AttentionInterface`
@@ -277,8 +291,8 @@ print(f"before position 20: {moved('mytorch')[:20].max():.1f}; {same.sum()} of {
 # - *Longer:* Of these, only eager can return the attention weights, because the fused kernels never store that matrix. Flash needs half
 #   precision and a GPU. The default is sdpa wherever the model supports it.
 # - *They ask next:* How do you add your own? You register a function and, separately, a mask function under the same name.
-# - *The trap:* With the masks of sdpa, None means *causal*. The model passes no mask when the kernel's `is_causal` flag is enough, so your
-#   function has to hide the future itself.
+# - *The trap:* Reading the None of sdpa's masks as "no mask". It means *causal*: the model passes no mask when the kernel's `is_causal`
+#   flag is enough, so your function has to hide the future itself.
 # - *Proof:* `proof-my-attention`, `proof-dispatch`, `proof-weights`.
 
 # %% tags=["proof-dispatch"]
@@ -295,13 +309,13 @@ print(str(check.error(model.set_attn_implementation, "flash_attention_2")).parti
 # %% [markdown]
 # **Interview · Your new attention reaches a lower training loss than the old one. What do you suspect?**
 #
-# - *Thirty seconds:* I suspect that it sees the future. I change one token in the middle and compare the logits, because those before it
-#   must not move at all. That takes two forward passes, and no training curve can tell me as much.
+# - *Thirty seconds:* It may see the future. I change one token in the middle and compare the logits: those before it must not move at
+#   all. That takes two forward passes, and no training curve can tell me as much.
 # - *Longer:* The same test finds a mask that is shifted by one, packed documents that attend to each other, and normalization over the
 #   sequence. Gradients show it too, since the logits at position t must have zero gradient with respect to later tokens.
 # - *They ask next:* Why doesn't generation fail as well? When you decode with a cache, a new token has no future to see, so only the
 #   prompt is computed incorrectly.
-# - *The trap:* Don't test with a single query, because the causal mask hides nothing from the last position.
+# - *The trap:* Testing with a single query. The causal mask hides nothing from the last position.
 # - *Proof:* `proof-future`.
 #
 # ## Find the layer where two implementations differ
@@ -350,8 +364,8 @@ pictures.curves({"ported": differences}, range(4), xlabel="layer", ylabel="large
 #   tolerance by comparing the original with itself in float64.
 # - *They ask next:* What if the logits agree, but training differs? Then I compare the gradients, from the last layer to the first, and
 #   after them the optimizer's states.
-# - *The trap:* Don't compare generated text, because greedy decoding hides small errors, while a near-tie between two tokens can change the
-#   whole sentence.
+# - *The trap:* Comparing generated text. Greedy decoding hides small errors, and a near-tie between two tokens can change the whole
+#   sentence.
 # - *Proof:* `proof-bisect`.
 #
 # ## Milestone: the checkpoint on your Llama, and back
@@ -428,13 +442,13 @@ for wrong in ([], ["q_proj"], ["q_proj", "k_proj"]):
 # %% [markdown]
 # **Interview · A converted checkpoint loads without an error and writes nonsense. Where do you look?**
 #
-# - *Thirty seconds:* I look at the rotary layout. Meta rotates neighbouring pairs while Hugging Face rotates halves, so the rows of the
+# - *Thirty seconds:* At the rotary layout. Meta rotates neighbouring pairs and Hugging Face halves, so the rows of the
 #   query and key weights have to be permuted within each head. If that is forgotten, the shapes still match, so nothing raises an error.
 # - *Longer:* Keys have fewer heads under grouped-query attention, so they are permuted by their own number of heads, and the biases of
 #   queries and keys move with their rows. Values and the output matrix stay as they are, because they aren't rotated.
 # - *They ask next:* Why is a permutation enough? If q and k are permuted alike, their dot product is unchanged, so the layout only decides
 #   which elements form a pair.
-# - *The trap:* Don't test at position 0, where the rotation does nothing and both layouts therefore agree.
+# - *The trap:* Testing at position 0, where the rotation does nothing and both layouts agree.
 # - *Proof:* `proof-layouts`, `proof-converter`.
 
 # %% [markdown]
@@ -475,19 +489,18 @@ print(f"with num_items_in_batch {sum(right):.3f}")
 # - *Longer:* Tokens in short micro-batches got too much weight. Today the `Trainer` counts the labels of all micro-batches first and passes
 #   the count to the model as `num_items_in_batch`, and the model divides the sum of the losses by it.
 # - *They ask next:* What changes with several GPUs? DDP averages the gradients of its ranks, so the count has to be summed over the ranks,
-#   and the loss multiplied by the number of ranks. `TrainingArguments(average_tokens_across_devices=True)`, the default of this version,
-#   does both.
-# - *The trap:* Count the labels after the shift and without the ignored ones, because otherwise the divisor is too large. This version's
-#   `Trainer` counts them before the shift, which matters little as long as the rows are long; version 5 counts them after it.
+#   and the loss multiplied by the number of ranks. `TrainingArguments(average_tokens_across_devices=True)`, the default, does both.
+# - *The trap:* Counting the labels before the shift, or with the ignored ones: then the divisor is too large. Version 4's `Trainer`
+#   does the former, which matters little as long as the rows are long; version 5 counts after the shift.
 # - *Proof:* `proof-accumulation`, `proof-shift`.
 #
 # ## Rapid fire
-# 1. Is a model in train mode after `from_pretrained`? No, it is in eval mode.
-# 2. Which name is missing from a Llama's file with tied weights? It is `lm_head.weight`.
-# 3. How many matrix multiplications with weights does each layer of a Llama have? It has seven.
-# 4. RoPE pairs neighbouring elements or splits a head into halves. At which position do both give the same attention? They agree at
+# 1. Is a model in train mode after `from_pretrained`? No, in eval mode.
+# 2. Which name is missing from a Llama's file with tied weights? `lm_head.weight`.
+# 3. How many matrix multiplications with weights does each layer of a Llama have? Seven.
+# 4. RoPE pairs neighbouring elements or splits a head into halves. At which position do both give the same attention? At
 #    position 0.
-# 5. How many of a row's n labels count in a causal language model's loss? At most n − 1 do, because the first one is never predicted.
+# 5. How many of a row's n labels count in a causal language model's loss? At most n − 1: the first one is never predicted.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", model.training, "· 2.", *(set(model.state_dict()) - set(state)))
@@ -534,13 +547,13 @@ for cache in (DynamicCache(config=config), StaticCache(config=config, max_cache_
 # - *Thirty seconds:* A dynamic cache grows by concatenation, so it keeps no more than it needs, but its shape changes in every step.
 #   A static cache is allocated at its largest size and written in place. Its shapes and addresses never change, so `torch.compile` doesn't
 #   compile again, and CUDA graphs can replay the step.
-# - *Longer:* Concatenating copies the whole cache at every step, while the static cache needs a mask for its unused tail. Sliding-window
+# - *Longer:* Concatenating copies the whole cache at every step. The static cache needs a mask for its unused tail. Sliding-window
 #   layers keep only the last positions, and quantized or offloaded caches trade time for memory.
 # - *They ask next:* Why are prompts of different lengths padded on the left for `generate`? The next token is predicted at the last
 #   position, which padding on the right would fill with padding. The `attention_mask` hides the padding, and positions count from the
 #   first real token.
-# - *They ask next:* What do serving engines use? They keep the cache in paged blocks; see [chapter 27](27_whiteboard_serving.ipynb).
-# - *The trap:* Don't reuse a cache for another prompt, because it still contains the first one.
+# - *They ask next:* What do serving engines use? Paged blocks; see [chapter 27](27_whiteboard_serving.ipynb).
+# - *The trap:* Reusing a cache for another prompt: it still contains the first one.
 # - *Proof:* `proof-caches`.
 #
 # ### Which functions a forward pass calls
@@ -572,17 +585,3 @@ def draw(layer):
 
 print(len(attentions), "layers of", tuple(attentions[0].shape), f"· a row sums to {attentions[0][0, 0, 9].sum():.3f}")
 pictures.slider(draw, start={"layer": 0}, layer=[0, 1, 2, 3])
-
-# %% [markdown]
-# ### What differs in transformers 5
-# The mechanisms of this chapter are the same in version 5. These details are not, as its source says in release 5.24:
-#
-# - `from_pretrained` no longer converts to float32, because `dtype` is `"auto"` by default: the dtype comes from `config.json`, or else from
-#   the file.
-# - The whole model is built on the meta device, buffers included, and buffers that no file contains are computed afterwards.
-# - While a checkpoint is loaded, its tensors can be renamed, merged or split by rules that each architecture declares, so names in the file
-#   and in the model may differ.
-# - A configuration keeps everything about rotary embeddings in `rope_parameters`, where version 4 has `rope_theta` and `rope_scaling`.
-# - The cache finds its own positions: the Llama's layers no longer take `cache_position`.
-# - The `Trainer` counts labels after the shift.
-# - The TensorFlow and JAX models are gone, and each tokenizer has one class instead of a slow and a fast one.
