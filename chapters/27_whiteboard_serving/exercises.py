@@ -2817,10 +2817,13 @@ class Prefixes:
 
 # %% [markdown] exercise="serve_schedule" kind="build" points=5 minutes=40
 # ### Exercise 8 · The scheduler: budget, admission, preemption
-# Write one step of continuous batching. A request has `pending` tokens that haven't run through the model: its prompt at first, and the last written token later. A step runs at most `budget` tokens.
-# First every running request with a single pending token gets it, the oldest first; then running requests with more pending tokens, the oldest first, get as many as budget and free blocks allow, so a long prompt
-# runs in chunks. If a running request would get nothing for lack of blocks, although there is budget left, the *newest* running request is preempted, again and again if need be, possibly the request itself; what a victim
-# had got in this step is taken back. Waiting requests follow in their order in the same way, as long as they get a token, but not in a step that preempts.
+# Write one step of continuous batching. A request has `pending` tokens that haven't run through the model: its prompt at first, and the last written token later. The rules:
+#
+# 1. *Budget:* a step runs at most `budget` tokens.
+# 2. *Decodes first:* every running request with a single pending token gets it, the oldest first.
+# 3. *Chunks:* then running requests with more pending tokens, the oldest first, get as many as budget and free blocks allow, so a long prompt runs in chunks.
+# 4. *Preemption:* if a running request would get nothing for lack of blocks, although there is budget left, the *newest* running request is preempted, again and again if need be, possibly the request itself. What a victim had got in this step is taken back.
+# 5. *Admission:* waiting requests follow in their order in the same way, as long as they get a token, but not in a step that preempts.
 
 
 # %% setup=true

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # LLM serving at the whiteboard
-# In this chapter you build a language-model server that fits on a whiteboard: it turns text into tokens, chooses new ones, keeps
-# many requests' KV caches in blocks, and decides in each step which requests run. Every schedule serves the same trace of
+# In this chapter you build a language-model server that fits on a whiteboard: it decides in each step which requests run, keeps
+# their KV caches in blocks, turns text into tokens, and chooses new ones. Every schedule serves the same trace of
 # requests, and each request must get the text that the model would have written for it alone. The exercises are thirteen problems
 # that interviewers pose about such a server.
 
@@ -99,105 +99,6 @@ pictures.slider(draw, start={"batching": "static"}, batching=["static", "continu
 # - *Proof:* `proof-continuous`.
 
 # %% [markdown]
-# ## Tokenization and sampling
-# ### Byte-pair encoding (BPE)
-# A tokenizer starts with the 256 bytes. Training counts all pairs of neighbours, merges the most frequent pair into a new token,
-# and repeats. With letters as the new tokens, you can do it by hand:
-
-# %% tags=["proof-merges"]
-from collections import Counter
-from itertools import pairwise
-
-text = "low lower lowest slow"
-for new in "XYZ":
-    (a, b), count = Counter(pairwise(text)).most_common(1)[0]
-    text = text.replace(a + b, new)
-    print(f"{new} = {a + b!r}, {count} times: {text!r}")
-
-# %% [markdown]
-# In the third step, ' Y' and 'Ye' tie at two; this cell takes the one that it met first, while the exercise takes the smallest
-# pair. The merge attaches a space to the word that follows it. Most tokenizers allow that, but they first split the text into
-# such pieces, so that no merge joins two words, as in `of the`.
-#
-# To encode a new text, apply the merges in the order in which they were learned: a later merge may be built from earlier ones,
-# and where two overlap, such as `ab` and `bc` in `abc`, the rank decides. Greedy longest match is a different algorithm
-# (WordPiece) and can give different tokens.
-#
-# ### Penalties and min-p
-# Before a token is drawn, *processors* change the logits. A *frequency* penalty is subtracted from a token's logit for each time
-# that the token was written, a *presence* penalty only once. A *repetition* penalty also counts the prompt's tokens, and it
-# scales the logit instead; the next cell shows why that isn't simply a division:
-
-# %% tags=["proof-penalty"]
-logits = np.array([2.0, -2.0, 1.0, 0.5])
-
-
-def softmax(x):
-    return np.exp(x - x.max()) / np.exp(x - x.max()).sum()
-
-
-divided = logits / np.array([1.5, 1.5, 1, 1])
-correct = np.where(logits > 0, logits / 1.5, logits * 1.5)[:2]
-print("before   ", softmax(logits).round(3)[:2])
-print("divided  ", softmax(divided).round(3)[:2], "· both rules:", softmax(np.r_[correct, logits[2:]]).round(3)[:2])
-for temperature in (1, 3):
-    shares = softmax(logits / temperature)
-    print(
-        f"temperature {temperature}: {(shares >= 0.3 * shares.max()).sum()} of 4 tokens have at least 0.3 times the largest share"
-    )
-
-# %% [markdown]
-# Division moves the second logit, −2, closer to 0, which makes its token *more* likely, so negative logits are multiplied
-# instead. **Min-p** keeps the tokens whose probability is at least `min_p` times the largest one. Its result depends on the
-# temperature, so the order of the processors matters.
-#
-# ### Beam search
-# Greedy decoding takes the most likely token in each step, whereas *beam search* keeps the `width` best prefixes. Since
-# another token never raises the sum of log probabilities, finished texts are compared by that sum divided by a power of their
-# length:
-
-# %% tags=["proof-beam"]
-tree = {"": {"a": 0.4, "b": 0.3, ".": 0.3}, "a": {"c": 0.4, "d": 0.3, ".": 0.3}, "b": {"e": 0.9, ".": 0.1}}
-tree |= {"ac": {".": 1.0}, "ad": {".": 1.0}, "be": {".": 1.0}}
-texts = {}
-for first, share in tree[""].items():
-    for second, more in tree.get(first, {"": 1.0}).items():
-        last = "." if first + second in tree else ""
-        texts[first + second + last] = share * more
-for alpha in (0, 1):
-    best = max(texts, key=lambda each: np.log(texts[each]) / len(each) ** alpha)
-    print(
-        f"alpha {alpha}: best {best!r}",
-        {each: f"{np.log(texts[each]) / len(each) ** alpha:.2f}" for each in ("ac.", "be.", ".")},
-    )
-
-# %% [markdown]
-# With alpha = 0, the empty text wins, because more tokens can't raise the sum; with alpha = 1, `be.` wins. Greedy decoding starts
-# with `a` and ends at `ac.`, while a beam of two also keeps `b` and finds `be.`. In each step, sequences that end are *finished*
-# and leave the beam, and the search goes on until no live prefix can still win.
-#
-# ### Constrained decoding
-# To force an output format, compile the format into an automaton over characters. In each state, a mask forbids every token that
-# can't be read from there: all its characters have to fit, and the token must not lead into a *dead end*, from which no further
-# tokens can complete a match. The automaton here accepts a number, optionally followed by a point and one digit:
-
-# %% tags=["proof-mask"]
-moves = {0: {"7": 1}, 1: {"7": 1, ".": 2}, 2: {"7": 3}, 3: {}}  # 1 and 3 accept
-
-
-def read(state, token):
-    for character in token:
-        state = moves[state].get(character) if state is not None else None
-    return state
-
-
-for state in moves:
-    print(f"state {state}:", {token: read(state, token) for token in ("7", ".", "7.", ".7", "77", ".7.")})
-
-# %% [markdown]
-# None means that the token can't be read. The tokens `7.` and `.` are allowed because the token `7` leads on from state 2 to the
-# end. If the vocabulary had no token `7`, they would have to be masked, because state 2 would then be a dead end.
-#
 # ## KV cache memory: blocks, preemption, prefixes
 # ### PagedAttention: a KV cache in blocks
 # So far, four requests ran at once, but in a real server the memory for the KV cache decides. Suppose it holds 64 tokens.
@@ -255,8 +156,8 @@ for memory in (16, 8):
 # - *Thirty seconds:* I preempt the newest request: I free its blocks, put it at the front of the queue, and recompute its cache
 #   when there is room. The tokens that it has written are kept, because the user has already seen them. The oldest request always
 #   makes progress, so none starves.
-# - *Longer:* The alternative is to swap the blocks out to CPU memory. Recomputing costs one prefill, which is compute-bound,
-#   while swapping moves the cache over PCIe twice.
+# - *Longer:* The alternative is to swap the blocks out to CPU memory. Recomputing costs one prefill, which is compute-bound. Swapping
+#   moves the cache over PCIe twice.
 # - *They ask next:* How do you avoid preemption? I admit fewer requests, evict unused prefix blocks first, quantize the cache, or
 #   reject early when the queue is long.
 # - *The trap:* Restarting the victim from its prompt alone: with sampling, it would write something other than what was sent.
@@ -357,8 +258,8 @@ pictures.curves(lines, batches, xlabel="sequences in the batch", ylabel="speedup
 # %% [markdown]
 # **Interview · When does speculative decoding make a server slower?**
 #
-# - *Thirty seconds:* It does so when there are no spare FLOPs, as at large batches, when drafts are rarely accepted, or when
-#   drafting itself is slow. With k drafts, each accepted with probability a, a pass yields (1 − aᵏ⁺¹)/(1 − a) tokens on average,
+# - *Thirty seconds:* When there are no spare FLOPs, as at large batches; when drafts are rarely accepted; or when drafting itself is
+#   slow. With k drafts, each accepted with probability a, a pass yields (1 − aᵏ⁺¹)/(1 − a) tokens on average,
 #   and it has to take less time than that many plain steps.
 # - *Longer:* With long contexts, reading the caches keeps even large batches bandwidth-bound, so speculation still helps.
 # - *They ask next:* How many drafts do you use? Servers adapt the number to acceptance rate and batch, down to zero.
@@ -401,7 +302,7 @@ for replicas in (1, 2):
 #   second at 140 GFLOP each, or 5.6 PFLOP/s, which takes at least twelve H100s at half of their peak. With decoding on top, I
 #   would take two replicas of eight, and then check memory by Little's law.
 # - *Longer:* The number of requests at once is the arrival rate times the time that each of them stays. With 0.75 GB of cache for
-#   each, they fit easily here, whereas with 30,000-token prompts the cache would be the bound.
+#   each, they fit easily here. With 30,000-token prompts the cache would be the bound.
 # - *They ask next:* What does this estimate ignore? Bursts, a lost node, the spread of lengths, and communication.
 # - *The trap:* Stopping once the weights fit.
 # - *Proof:* `proof-sizing`; exercise 11 lets you search.
@@ -412,8 +313,8 @@ for replicas in (1, 2):
 #   activations have 8 bits as well, hardware with such units does twice the FLOP/s, which helps prefill. An 8-bit cache takes
 #   half the bytes, so twice as many requests fit, and long contexts read less.
 # - *Longer:* If only the weights have 8 bits, they are converted back before the matmul, so prefill gains nothing.
-# - *They ask next:* Which one is the riskiest? Activations are, because of outliers in single channels.
-# - *The trap:* Saying that 8 bits are twice as fast, when that depends on what bounds the phase.
+# - *They ask next:* Which one is the riskiest? Activations, because of outliers in single channels.
+# - *The trap:* Saying that 8 bits are twice as fast. That depends on what bounds the phase.
 # - *Proof:* `proof-quantize`.
 
 # %% tags=["proof-quantize"]
@@ -425,6 +326,103 @@ for phase, (tokens, kept) in phases.items():
         for name, (size, speed, share) in options.items()
     }
     print(f"{phase:20}", {name: f"{each:.1f} ms" for name, each in ms.items()})
+
+# %% [markdown]
+# ## Tokenization and sampling
+# ### Byte-pair encoding (BPE)
+# A tokenizer starts with the 256 bytes. Training counts all pairs of neighbours, merges the most frequent pair into a new token,
+# and repeats. With letters as the new tokens, you can do it by hand:
+
+# %% tags=["proof-merges"]
+from collections import Counter
+from itertools import pairwise
+
+text = "low lower lowest slow"
+for new in "XYZ":
+    (a, b), count = Counter(pairwise(text)).most_common(1)[0]
+    text = text.replace(a + b, new)
+    print(f"{new} = {a + b!r}, {count} times: {text!r}")
+merges, by_rank = ["bc", "ab"], "abc"  # as they were learned
+for pair in merges:
+    by_rank = by_rank.replace(pair, f"[{pair}]")
+print("'abc' by rank:", by_rank, "· longest match begins with:", [pair for pair in merges if "abc".startswith(pair)])
+
+# %% [markdown]
+# In the third step, ' Y' and 'Ye' tie at two; this cell takes the one that it met first, while the exercise takes the smallest
+# pair. The merge attaches a space to the word that follows it. Most tokenizers allow that, but they first split the text into
+# such pieces, so that no merge joins two words, as in `of the`.
+#
+# A new text is encoded by the same merges. Where two overlap, such as `ab` and `bc` in `abc`, the rank decides. Greedy longest match is
+# a different algorithm (WordPiece).
+#
+# **Interview · How does BPE encode a new text, and why isn't it the longest match?**
+#
+# - *Thirty seconds:* It splits the text into bytes and applies the merges in the order in which they were learned. The longest
+#   vocabulary entry may need a merge that comes later, after an earlier one has already taken one of its letters.
+# - *Longer:* Training counted pairs in texts that the earlier merges had already changed, so only the same order gives the model the
+#   pieces on which it was trained.
+# - *They ask next:* Why bytes? Every text consists of them, so there is no unknown token.
+# - *The trap:* Tokenizing prompt and answer separately, which loses a merge across the seam.
+# - *Proof:* `proof-merges`; you write it in exercise 1.
+#
+# ### Penalties and min-p
+# Before a token is drawn, *processors* change the logits. A *frequency* penalty is subtracted from a token's logit for each time
+# that the token was written, a *presence* penalty only once. A *repetition* penalty also counts the prompt's tokens, and it
+# scales the logit instead; the next cell shows why that isn't simply a division:
+
+# %% tags=["proof-penalty"]
+logits = np.array([2.0, -2.0, 1.0, 0.5])
+
+
+def softmax(x):
+    return np.exp(x - x.max()) / np.exp(x - x.max()).sum()
+
+
+divided = logits / np.array([1.5, 1.5, 1, 1])
+correct = np.where(logits > 0, logits / 1.5, logits * 1.5)[:2]
+print("before   ", softmax(logits).round(3)[:2])
+print("divided  ", softmax(divided).round(3)[:2], "· both rules:", softmax(np.r_[correct, logits[2:]]).round(3)[:2])
+for temperature in (1, 3):
+    shares = softmax(logits / temperature)
+    print(
+        f"temperature {temperature}: {(shares >= 0.3 * shares.max()).sum()} of 4 tokens have at least 0.3 times the largest share"
+    )
+
+# %% [markdown]
+# Division moves the second logit, −2, closer to 0, which makes its token *more* likely, so negative logits are multiplied
+# instead. **Min-p** keeps the tokens whose probability is at least `min_p` times the largest one. Its result depends on the
+# temperature, so the order of the processors matters.
+#
+# ### Constrained decoding
+# To force an output format, compile the format into an automaton over characters. In each state, a mask forbids every token that
+# can't be read from there: all its characters have to fit, and the token must not lead into a *dead end*, from which no further
+# tokens can complete a match. The automaton here accepts a number, optionally followed by a point and one digit:
+
+# %% tags=["proof-mask"]
+moves = {0: {"7": 1}, 1: {"7": 1, ".": 2}, 2: {"7": 3}, 3: {}}  # 1 and 3 accept
+
+
+def read(state, token):
+    for character in token:
+        state = moves[state].get(character) if state is not None else None
+    return state
+
+
+for state in moves:
+    print(f"state {state}:", {token: read(state, token) for token in ("7", ".", "7.", ".7", "77", ".7.")})
+
+# %% [markdown]
+# None means that the token can't be read. The tokens `7.` and `.` are allowed because the token `7` leads on from state 2 to the
+# end. If the vocabulary had no token `7`, they would have to be masked, because state 2 would then be a dead end.
+#
+# **Interview · How do you force valid JSON?**
+#
+# - *Thirty seconds:* I compile the grammar to an automaton, and in each state I mask the tokens that leave it. A token may span several
+#   symbols, so all its characters have to fit. A state without an allowed token is a dead end, so tokens that lead there are masked too.
+# - *Longer:* JSON nests, so the automaton needs a stack. Most masks don't depend on the stack and can be computed ahead.
+# - *They ask next:* What can still go wrong? The limit on tokens may cut the text off, and valid JSON can hold wrong values.
+# - *The trap:* Checking only a token's first character.
+# - *Proof:* `proof-mask`.
 
 # %% [markdown]
 # ## A common myth: "Temperature 0 is deterministic"
@@ -457,19 +455,19 @@ for kernel, pieces in (("batch in one piece", 1), ("batch in 16 pieces", 16)):
 #
 # **Interview · Why can one prompt get two different answers at temperature 0?**
 #
-# - *Thirty seconds:* Because the order of summation depends on the batch. Other requests change the batch size, the library
+# - *Thirty seconds:* The order of summation depends on the batch. Other requests change the batch size, the library
 #   picks another kernel or split, and the logits differ in the last digits. Where two logits nearly tie, the argmax can flip, and
 #   everything after it differs.
 # - *Longer:* Each kernel is typically deterministic for a fixed shape; what varies is the shape. *Batch-invariant* kernels fix
 #   the order of reduction for every batch size, at some cost in speed.
-# - *They ask next:* Why does it matter? Because tests can't be reproduced, and because in reinforcement learning the sampler's
-#   probabilities disagree with the trainer's.
-# - *The trap:* Blaming the seed, when nothing is drawn at temperature 0.
+# - *They ask next:* Why does it matter? Tests can't be reproduced, and in reinforcement learning the sampler's probabilities disagree
+#   with the trainer's.
+# - *The trap:* Blaming the seed. Nothing is drawn at temperature 0.
 # - *Proof:* `proof-order`.
 #
 # ## Milestone: the same trace in 24 steps instead of 62
-# The picture shows all schedules of this chapter side by side. The first two may run four requests, while the last two have 64
-# tokens of cache, so compare within each pair: 62 steps against 29, and 54 against 24. All four wrote the same 94 tokens:
+# Here are all schedules of this chapter. The first two may run four requests, the last two have 64 tokens of cache, so compare
+# within each pair: 62 steps against 29, and 54 against 24. All four wrote the same 94 tokens:
 
 # %% tags=["proof-milestone"]
 print(
@@ -483,10 +481,10 @@ pictures.curves(lines, range(1, 63), xlabel="step", ylabel="tokens written", alt
 # %% [markdown] tags=["short"]
 # ## Rapid fire
 # 1. Which merges come first when BPE encodes a text? The ones that were learned first.
-# 2. How many bytes of cache does a token take with 80 layers and 8 KV heads of 128, in 16 bits? It takes 320 KiB.
+# 2. How many bytes of cache does a token take with 80 layers and 8 KV heads of 128, in 16 bits? 320 KiB.
 # 3. How many cache blocks of 16 do 33 tokens take? Three, and the last holds one token.
 # 4. If five requests a second stay for four seconds each, how many are there at once? Twenty, by Little's law.
-# 5. If three draft tokens are accepted with 0.5 each, how many does the target's pass yield? It yields 1.9.
+# 5. If three draft tokens are accepted with 0.5 each, how many does the target's pass yield? 1.9.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", "lower".replace("lo", "X").replace("Xw", "Y"), "· 2.", 2 * 80 * 8 * 128 * 2 / 1024, "· 3.", -(-33 // 16))
@@ -494,18 +492,45 @@ print("4.", 5 * 4, "· 5.", round((1 - 0.5**4) / (1 - 0.5), 1))
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. BPE encodes by the rank of the merges, and bytes make every text encodable.
-# 2. A repetition penalty divides positive logits and multiplies negative ones; min-p comes after the temperature.
-# 3. Beam search compares finished texts by sum / lengthᵅ, and goes on while a live prefix can win.
-# 4. A token is allowed if all its characters fit and the end can still be reached.
-# 5. Continuous batching decides in each step which requests run.
-# 6. Paged blocks waste less than a block per sequence, and shared blocks are copied before they are written to.
-# 7. A prefix hit needs equal tokens from the start, and leaves at least one token to run.
-# 8. When the cache is full, preempt the newest request, and keep what was sent.
-# 9. Chunked prefill trades the TTFT of one request against the TPOT of the others.
-# 10. Size by weights, FLOPs for prefill, bandwidth for decode, and Little's law for the cache.
+# 1. Continuous batching decides in each step which requests run.
+# 2. Paged blocks waste less than a block per sequence, and shared blocks are copied before they are written to.
+# 3. When the cache is full, preempt the newest request, and keep what was sent.
+# 4. A prefix hit needs equal tokens from the start, and leaves at least one token to run.
+# 5. Chunked prefill trades the TTFT of one request against the TPOT of the others.
+# 6. Speculation pays only while FLOPs are spare.
+# 7. Size by weights, FLOPs for prefill, bandwidth for decode, and Little's law for the cache.
+# 8. BPE encodes by the rank of the merges, and bytes make every text encodable.
+# 9. A repetition penalty divides positive logits and multiplies negative ones; min-p comes after the temperature.
+# 10. A token is allowed if all its characters fit and the end can still be reached.
 #
 # ## You try
 # In [the exercises](../exercises/27_whiteboard_serving.ipynb) you write BPE, logit processors, beam search, constrained decoding,
 # the block manager, attention over pages, the prefix cache and the scheduler, find a chunk size, repair speculative decoding, design
 # a service, compute where batching stops helping, and decode without computing anything twice. Take them one at a time.
+
+# %% [markdown]
+# ## If you have time
+# ### Beam search
+# Greedy decoding takes the most likely token in each step, whereas *beam search* keeps the `width` best prefixes. Since
+# another token never raises the sum of log probabilities, finished texts are compared by that sum divided by a power of their
+# length:
+
+# %% tags=["proof-beam"]
+tree = {"": {"a": 0.4, "b": 0.3, ".": 0.3}, "a": {"c": 0.4, "d": 0.3, ".": 0.3}, "b": {"e": 0.9, ".": 0.1}}
+tree |= {"ac": {".": 1.0}, "ad": {".": 1.0}, "be": {".": 1.0}}
+texts = {}
+for first, share in tree[""].items():
+    for second, more in tree.get(first, {"": 1.0}).items():
+        last = "." if first + second in tree else ""
+        texts[first + second + last] = share * more
+for alpha in (0, 1):
+    best = max(texts, key=lambda each: np.log(texts[each]) / len(each) ** alpha)
+    print(
+        f"alpha {alpha}: best {best!r}",
+        {each: f"{np.log(texts[each]) / len(each) ** alpha:.2f}" for each in ("ac.", "be.", ".")},
+    )
+
+# %% [markdown]
+# With alpha = 0, the empty text wins, because more tokens can't raise the sum; with alpha = 1, `be.` wins. Greedy decoding starts
+# with `a` and ends at `ac.`, while a beam of two also keeps `b` and finds `be.`. In each step, sequences that end are *finished*
+# and leave the beam, and the search goes on until no live prefix can still win.
