@@ -1,22 +1,20 @@
 # %% [markdown]
 # # One decoder, twelve changes
-# In this chapter you take a transformer decoder apart, as interviewers do. You change its positions, shrink its cache, make its
-# attention linear, and write its backward pass by hand. Some of these changes are *rewrites*, which keep the outputs up to
+# In this chapter you put a transformer decoder on the board and take it apart, as interviewers do. You change its positions, shrink its
+# cache, bound its logits, and write its backward pass by hand. Some of these changes are *rewrites*, which keep the outputs up to
 # rounding. The others are *real changes*. You learn to say which is which before you run the code. The exercises are whiteboard
 # problems.
 
 # %% [markdown] tags=["short"]
-# ## Biases of keys, queries and values: which of them matter?
-# Here is causal attention in NumPy, followed by four edits to it. The first three add a constant vector to all keys, to all
-# queries, or to all values, as the bias of a projection does. The fourth multiplies the queries by 3 and divides the keys by 3.
-# Which of the four leave the output unchanged?
+# ## A decoder on the board
+# "Write a decoder" is how many of these rounds begin. Here is one in NumPy with the parts of a Llama: RMS norms, rotary attention with
+# H heads, SwiGLU, and an embedding that is also the output matrix. T tokens have D elements each. The last lines check the two things
+# that you should know of any new decoder: is the first loss near ln V, and does an earlier logit move when a later token changes?
 
-# %% tags=["proof-edits"]
+# %% tags=["proof-decoder"]
 import numpy as np
 
 from course import pictures
-
-rng = np.random.default_rng(0)
 
 
 def softmax(scores):
@@ -30,16 +28,63 @@ def causal_mask(queries, keys, window=None):
     return (distance >= 0) & (distance < (window or keys))
 
 
-def attend(q, k, v, bias=0.0, window=None):
+def attend(q, k, v, bias=0.0, window=None, causal=True):
     scores = q @ k.mT / np.sqrt(q.shape[-1]) + bias
-    return softmax(np.where(causal_mask(q.shape[-2], k.shape[-2], window), scores, -np.inf)) @ v
+    allowed = causal_mask(q.shape[-2], k.shape[-2], window) | (not causal)
+    return softmax(np.where(allowed, scores, -np.inf)) @ v
+
+
+def rms_norm(x):
+    return x / np.sqrt((x * x).mean(-1, keepdims=True))
 
 
 def rotate(x):
     """RoPE: at position t, pair i of the elements is rotated by the angle t / 10**i."""
     a, b = np.split(x, 2, axis=-1)
-    angles = np.arange(len(x))[:, None] / 10.0 ** np.arange(a.shape[-1])
+    angles = np.arange(x.shape[-2])[:, None] / 10.0 ** np.arange(a.shape[-1])
     return np.concatenate([a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)], -1)
+
+
+def decoder(ids, causal=True, scale=1.0):
+    x = table[ids]  # (T, D)
+    for qkv, out, gate_up, down in blocks:
+        q, k, v = (rms_norm(x) @ qkv).reshape(-1, 3, H, D // H).transpose(1, 2, 0, 3)  # (H, T, D / H) each
+        x = x + attend(rotate(q), rotate(k), v, causal=causal).transpose(1, 0, 2).reshape(-1, D) @ out
+        gate, up = np.split(rms_norm(x) @ gate_up, 2, axis=-1)
+        x = x + gate / (1 + np.exp(-gate)) * up @ down
+    return rms_norm(x) @ table.T * scale  # (T, V)
+
+
+V, T, D, H, hidden, start = 50, 10, 16, 2, 40, np.random.default_rng(1)
+table = 0.02 * start.normal(size=(V, D))
+shapes = (D, 3 * D), (D, D), (D, 2 * hidden), (hidden, D)
+blocks = [[0.1 * start.normal(size=shape) for shape in shapes] for _ in range(2)]
+
+
+def checks(ids, **options):
+    """The first loss, and how far earlier logits move when the last token changes."""
+    logits, other = decoder(ids[:-1], **options), np.append(ids[:-2], (ids[-2] + 1) % V)
+    loss = -np.log(softmax(logits)[np.arange(len(ids) - 1), ids[1:]]).mean()
+    return loss, np.abs(decoder(other, **options) - logits)[:-1].max()
+
+
+ids = start.integers(0, V, T + 1)
+loss, moved = checks(ids)
+print(
+    f"logits {decoder(ids[:-1]).shape}, first loss {loss:.1f}, ln V = {np.log(V):.1f}, earlier logits move by {moved:.1f}"
+)
+
+# %% [markdown] tags=["short"]
+# Each section below changes one line of it: the *mask* (caches, padding, windows), `rotate` (ALiBi, T5, longer contexts), the *keys and
+# values* that a cache keeps (rings, MLA), the norm of queries and keys (QK-norm), or `attend` itself (linear and sparse attention).
+
+# %% [markdown]
+# ## Biases of keys, queries and values: which of them matter?
+# Take four edits of `attend`. The first three add a constant vector to all keys, to all queries, or to all values, as the bias of a
+# projection does. The fourth multiplies the queries by 3 and divides the keys by 3. Which of the four leave the output unchanged?
+
+# %% tags=["proof-edits"]
+rng = np.random.default_rng(0)
 
 
 def difference(a, b):
@@ -60,7 +105,7 @@ print("values + constant, minus the constant: differs by", difference(attend(q, 
 biased = attend(rotate(q), rotate(k + constant), v)
 print("keys + constant, then RoPE: differs by", difference(biased, attend(rotate(q), rotate(k), v)))
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # The first and fourth edits are rewrites. A constant in all keys adds the same number to every score of a query, and a softmax
 # ignores a number that its whole row has in common. So the bias of a key projection does nothing, and Whisper, for example, has
 # none. A constant in the queries adds a different number for each key, so it shifts attention towards some of them.
@@ -74,7 +119,7 @@ print("keys + constant, then RoPE: differs by", difference(biased, attend(rotate
 
 # %% [markdown]
 # ## Causal masks with a KV cache
-# In this chapter, the last query belongs to the last key, so a single new token sees the whole cache.
+# With a cache, the mask must line up the last query with the last key, so that a single new token sees the whole cache.
 # `F.scaled_dot_product_attention` with `is_causal=True` aligns its mask with the *first* key instead. With a cache, a single query
 # then sees only key 0. So leave `is_causal` out when you decode one query at a time, and pass a mask when there are several.
 #
@@ -94,9 +139,8 @@ print("and weights times the mask:", (softmax(scores - 1e30) * np.zeros(3) @ val
 # returns zeros for such a row. `nn.MultiheadAttention` returns NaN, because by default it also returns the weights and computes
 # them with a plain softmax.
 #
-# A large negative number instead of −∞ avoids the NaN, but then the output is the average of the padding, and no error tells you
-# so. Nor does every number fit. In float16, −1e30 is out of range. Even `finfo.min` has to be *filled in*, because adding it to a
-# score of −100 overflows to −∞ again. The safe fix is to fill in a finite number and then multiply the weights by the mask. That
+# A large negative number avoids the NaN, but then the output is silently the average of the padding. The number also has to fit: −1e30
+# is out of float16's range, and even `finfo.min` overflows to −∞ if you *add* it to a score of −100 instead of filling it in. The safe fix is to fill in a finite number and then multiply the weights by the mask. That
 # sets such a row to 0 and leaves all other rows alone.
 #
 # ## Position encodings
@@ -222,14 +266,14 @@ print(
 #
 # **Interview · What goes wrong in a ring cache?**
 #
-# - *Thirty seconds:* There are four common errors. You read empty slots before the ring is full, or you rotate a key by its slot
-#   instead of its position. You overwrite keys that the same chunk still needs, or you don't reset the counter for the next text.
+# - *Thirty seconds:* Four things. You read empty slots before the ring is full, or you rotate a key by its slot instead of its
+#   position. You overwrite keys that the same chunk still needs, or you don't reset the counter for the next text.
 #   I'd test the ring against masked attention for every way of cutting the text into chunks.
 # - *Longer:* The same test catches a window that is off by one, with w + 1 keys instead of w. Only equality over all splits pins
 #   the window down.
 # - *They ask next:* Why do streaming models keep the first tokens too? They act as [attention sinks](proof-sinks): the softmax has to
 #   put its weight somewhere, and models learn to put it there.
-# - *The trap:* "A model with a window of w can't use anything older." Each layer adds w − 1 positions of reach.
+# - *The trap:* Thinking that a model with a window of w can't use anything older. Each layer adds w − 1 positions of reach.
 # - *Proof:* `proof-ring`, `proof-reach`.
 #
 # ### A common myth: "With a window of 4, a token can't be influenced by what is 5 tokens back"
@@ -289,7 +333,259 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy", a
 # - *The trap:* Changing the scale. It stays √(128 + 64), that of the original scores, although the absorbed products have 576 terms.
 # - *Proof:* `proof-mla`.
 #
-# ## Linear attention and the delta rule
+# ## QK-norm: attention logits that explode
+# *QK-norm* is an RMS norm of each query and key. A score contains the product of the two projections, so if both grow fourfold, it
+# grows sixteenfold. The norm before the layer doesn't prevent that. Large scores make the softmax nearly one-hot, and its gradient
+# p · (gp − Σ p·gp) is then close to 0:
+
+# %% tags=["proof-QK-norm"]
+own = np.random.default_rng(2)
+x, query_weight, key_weight = rms_norm(own.normal(size=(64, 64))), *own.normal(size=(2, 64, 64)) / 8
+for growth in (1, 4, 16):
+    for name, norm in (("plain", lambda x: x), ("QK-norm", rms_norm)):
+        scores = norm(x @ (growth * query_weight)) @ norm(x @ (growth * key_weight)).T / 8
+        weights = softmax(scores)
+        entropy = -(weights * np.log(np.maximum(weights, 1e-300))).sum(-1).mean()
+        largest = f"largest score {np.abs(scores).max():5.1f}"
+        print(f"projections times {growth:2}, {name:7}: {largest}, entropy {entropy:.1f} nats")
+print("norm before or after RoPE: differs by", difference(rotate(rms_norm(q)), rms_norm(rotate(q))))
+print("the same with gains: differs by", difference(rotate(constant * rms_norm(q)), constant * rms_norm(rotate(q))))
+heads = rms_norm(q.reshape(12, 2, 4)).reshape(12, 8)
+print("per head or over the whole width: differs by", difference(heads, rms_norm(q)))
+
+# %% [markdown]
+# **Interview · Why do attention logits explode, and what does QK-norm do about it?**
+#
+# - *Thirty seconds:* Nothing bounds the query and key projections, and a logit contains both. If they grow, the softmax becomes
+#   nearly one-hot, its gradient vanishes, and the loss spikes or diverges. QK-norm normalizes queries and keys, so a logit is at most √d
+#   times the learned gains, however large the projections are.
+# - *Longer:* [ViT-22B](https://arxiv.org/abs/2302.05442) needed it, because training diverged from 8 billion parameters on. Qwen3
+#   normalizes each head, with gains that its heads share, and OLMo 2 the whole projection before it is split into heads. Both apply RoPE
+#   afterwards.
+# - *They ask next:* Which of the two suits tensor parallelism? The norm per head, since a GPU holds whole heads, while OLMo 2's needs
+#   sums over all GPUs.
+# - *They ask next:* What else bounds logits? Gemma 2 caps them with c · tanh(s / c). Kimi K2 has MLA, which doesn't compute its
+#   keys in decoding, so after a step it shrinks the projections of heads whose logits exceed 100 (*QK-clip*).
+# - *The trap:* Relying on the division by √d. It makes logits small for random queries and keys, but it bounds nothing once the
+#   projections grow.
+# - *Proof:* `proof-QK-norm`.
+#
+# ## The feed-forward layer: SwiGLU and mixtures of experts
+# [Chapter 24b](24b_llama.ipynb) teaches SwiGLU. Its three matrices have a hidden width of 8/3 · C instead of 4 · C, rounded up to a multiple
+# that suits the hardware. The decoder above *fuses* gate and up projections, as inference engines do, and stores them in halves.
+# Others interleave them, and no shape tells you which. [Chapter 24c](24c_mixture_of_experts.ipynb) teaches the *mixture of experts*,
+# which exercises 1 and 9 are about.
+#
+# ## The backward pass of attention, by hand
+# Attention is two matmuls and a softmax, and only the softmax's gradient needs thought. Take one row of its weights p, with their
+# gradient gp. The gradient of the scores is p · (gp − Σ p·gp); the sum is subtracted because the weights add up to 1. Do you need
+# the matrix of weights to compute that sum?
+
+# %% tags=["proof-row-sum"]
+g = rng.normal(size=out.shape)
+weights = softmax(np.where(causal_mask(12, 12), q @ k.T / np.sqrt(8), -np.inf))
+gp = g @ v.T
+print("row sum from the weights:", (weights * gp).sum(-1)[:4].round(3))
+print("g · output:              ", (g * out).sum(-1)[:4].round(3))
+score_gradient = weights * (gp - (g * out).sum(-1, keepdims=True))
+print("rows of the scores' gradient add up to", abs(score_gradient.sum(-1)).max().round(9))
+step = np.zeros_like(k)
+step[3, 5] = 1e-6
+measured = ((attend(q, k + step, v) - attend(q, k - step, v)) * g).sum() / 2e-6
+print(f"gradient of one key element: {(score_gradient.T @ q / np.sqrt(8))[3, 5]:.4f}, measured {measured:.4f}")
+
+# %% [markdown]
+# You don't: the sum is also the dot product of the output and its gradient. The backward passes of norms have the same structure.
+# If you add a constant to a row or scale it, a layer norm's output stays the same (apart from eps). So the gradient has no
+# component along either of these directions, and two terms are subtracted, one for the mean and one for the variance.
+#
+# **Interview · What does attention's backward pass need from its forward pass?**
+#
+# - *Thirty seconds:* It needs queries, keys, values, the output, and one number per query: the logarithm of the softmax's
+#   denominator. With that number it recomputes the weights tile by tile. The row sum of the softmax's Jacobian is the dot product
+#   of the output and its gradient. So the T × T matrix isn't stored.
+# - *Longer:* That makes five matmuls instead of four in the backward pass. It is still faster, because reading a T × T matrix takes
+#   longer than recomputing it.
+# - *They ask next:* What do masked keys get? Nothing from that query: their weight is 0, and it multiplies the whole gradient.
+# - *The trap:* Forgetting the 1/√d, which appears once in each of the gradients of q and k.
+# - *Proof:* `proof-row-sum`.
+#
+# ## Debugging a decoder that doesn't learn
+# In debugging rounds, you get a training script and a list of symptoms. Three checks find many of a decoder's bugs within a
+# minute: the first loss, a leak test, and a single batch that the model has to memorize. The next cell runs the first two on our
+# decoder, once as it should be and twice with a common bug:
+
+# %% tags=["proof-checks"]
+for name, options in {"correct": {}, "no mask": {"causal": False}, "too large": {"scale": 60.0}}.items():
+    loss, moved = checks(ids, **options)
+    print(f"{name:10} first loss {loss:.1f}, ln V = {np.log(V):.1f}; {'leaks' if moved > 1e-9 else 'no leak'}")
+
+# %% [markdown]
+# **Interview · The loss of your decoder decreases nicely, but it generates garbage. Where do you look?**
+#
+# - *Thirty seconds:* A loss that falls too well suggests a leak: the causal mask is missing, or the labels weren't shifted, so the
+#   model copies its input. I change the last token and see whether earlier logits move. Then I compare generation with one forward
+#   pass over the same text, which finds errors of the cache and of positions.
+# - *Longer:* If the loss does *not* fall, I start with the first loss, which should be near ln V. Then I train on one batch until
+#   its loss is near 0. After that I look at the gradients: are they cleared in each step, and does every parameter have one?
+# - *They ask next:* The first loss is 9 instead of ln V = 3.9. Why? The logits are too large at the start, because of the
+#   initialization, a missing norm, or a missing scale.
+# - *The trap:* Searching by reading alone. Each check would rule out a part of the script.
+# - *Proof:* `proof-checks`.
+#
+# ## Milestone: rewrites and changes, side by side
+# Each line runs one edit of this chapter and compares it with the model that it starts from. Before you run it, say for each line
+# whether you expect a rewrite or a change:
+
+# %% tags=["proof-milestone"]
+up, latents = rng.normal(size=(4, 8)), rng.normal(size=(12, 4))
+normed = attend(rotate(rms_norm(q)), rotate(rms_norm(k)), v)
+ring, full = np.stack(outputs), attend(q, latents @ up, v)
+absorbed = softmax(np.where(causal_mask(12, 12), q @ up.T @ latents.T / np.sqrt(8), -np.inf)) @ v
+halves = np.concatenate([attend(q[:5], k[:5], v[:5]), attend(q[5:], k, v)])
+for name, other, reference in [
+    ("rewrite: two pieces with a cache", halves, out),
+    ("rewrite: ring of 4", ring, masked),
+    ("rewrite: absorbed keys", absorbed, full),
+    ("rewrite: QK-norm after RoPE", attend(rms_norm(rotate(q)), rms_norm(rotate(k)), v), normed),
+    ("change:  window of 4", masked, out),
+    ("change:  ALiBi", attend(q, k, v, -0.5 * np.abs(np.arange(12)[:, None] - np.arange(12))), out),
+    ("change:  QK-norm", normed, attend(rotate(q), rotate(k), v)),
+]:
+    print(f"{name:33} differs by {difference(other, reference)}")
+
+# %% [markdown] tags=["short"]
+# ## Rapid fire
+# 1. Does a bias on the key projection change attention? Not without RoPE or QK-norm: the softmax ignores a shift of its row. With
+#    either of them, yes.
+# 2. How far does a token reach in 3 layers with a window of 4? 9 positions back: 3 · (4 − 1).
+# 3. What is the hidden width of SwiGLU at C = 768, rounded up to a multiple of 64? 2,048.
+# 4. How many elements per token and layer does MLA cache with a latent of 512 and 64 rotary elements? 576.
+# 5. What should the first loss of a decoder be if its vocabulary has 50 tokens? Near ln 50 = 3.9.
+
+# %% tags=["proof-rapid-fire"]
+print("2.", 3 * (4 - 1), "· 3.", -(-8 * 768 // (3 * 64)) * 64, "· 4.", 512 + 64, "· 5.", round(np.log(50), 1))
+
+# %% [markdown] tags=["short"]
+# ## Ten lines to remember
+# 1. Say *rewrite* or *change* before you run; a rewrite is tested by equality on every split.
+# 2. A row of −∞ gives NaN in a plain softmax and 0 in PyTorch's fused attention; a large negative number averages the padding.
+# 3. The last query belongs to the last key, and masks, biases and rotations count from there.
+# 4. ALiBi subtracts slope · distance, while T5's buckets are exact near by and logarithmic far away.
+# 5. To extend a context, divide the slow frequencies, leave the fast ones, and discard keys that were rotated with the old
+#    frequencies.
+# 6. A ring keeps position p in slot p % w; read before you write, and rotate by position.
+# 7. MLA absorbs the up-projection into the query, so that only latents are cached; the scale stays √(D + P), and the rotary keys stay
+#    separate.
+# 8. QK-norm bounds the logits by √d times the gains. Linear attention has a matrix as its memory, and the delta rule overwrites.
+# 9. The gradient of the scores is p · (gp − Σ p·gp), and the sum is g · o.
+# 10. A norm's backward pass subtracts one projection for each invariance, one for the shift and one for the scale.
+#
+# ## You try
+# In [the exercises](../exercises/26_whiteboard_decoder.ipynb) you write these changes as interviewers ask for them, from the router
+# of a mixture of experts to a training script that doesn't learn. Each ends with its cost and the questions that come next. Take
+# them one at a time.
+
+# %% [markdown]
+# ## If you have time
+# ### Sparse attention: NSA and DSA
+# In *sparse attention* each query reads only the k keys that a cheap scorer selects for it. DeepSeek's *NSA* scores blocks of 64
+# tokens, while the *DSA* of DeepSeek-V3.2 has an *indexer* of 64 heads that scores every token and keeps 2,048. Can you switch a
+# trained model to it? The next cell selects 32 of 512 keys for a flat and for a peaked head. It also computes the gradient that a
+# rough indexer gets, and counts the multiplications of a decoding step at the size of DeepSeek-V3.2:
+
+# %% tags=["proof-sparse"]
+rng = np.random.default_rng(0)
+memory_keys, memory_values = rng.normal(size=(2, 512, 64))
+queries = rng.normal(size=(50, 64))
+for name, sharpness in (("flat", 1), ("peaked", 4)):
+    weights = softmax(sharpness * queries @ memory_keys.T / 8)
+    recent, best = (each[:, -32:].sum(-1).mean() for each in (weights, np.sort(weights)))
+    print(f"{name:6} head: a window of 32 keys holds {recent:.0%} of the weight, the best 32 hold {best:.0%}")
+
+
+def selected(index, count):
+    chosen = np.argsort(-index)[:count]
+    return softmax(queries[0] @ memory_keys[chosen].T / 8) @ memory_values[chosen]
+
+
+def divergence(index):
+    return (target * np.log(target / softmax(index))).sum()
+
+
+target = softmax(queries[0] @ memory_keys.T / 8)
+index = queries[0] @ memory_keys.T / 8 + 0.5 * rng.normal(size=512)  # a rough guess of the scores
+step = 1e-6 * (np.arange(512) == index.argmax())
+print("all 512 selected: differs from full attention by", difference(selected(index, 512), target @ memory_values))
+moved = np.abs(selected(index + step, 32) - selected(index, 32)).max()
+print(f"derivative with respect to the best index score: of the output {moved / 1e-6:.1f},", end=" ")
+print(f"of the KL to the full weights {(divergence(index + step) - divergence(index - step)) / 2e-6:.3f}")
+for length in (2048, 8192, 32768, 131072):
+    dense = length * 128 * (576 + 512)
+    sparse = length * 64 * 128 + 2048 * 128 * (576 + 512)
+    print(f"{length:6} tokens: full attention takes {dense / sparse:4.1f} times the multiplications")
+
+# %% [markdown]
+# You can switch, but you lose the keys outside the selection, and with them most of a flat head's weight. Nor can the language
+# model's loss teach the indexer. Its derivative is 0, because an index score has no effect on the output until the selection
+# changes.
+#
+# **Interview · How does DeepSeek's sparse attention choose its keys, and why must it be trained?**
+#
+# - *Thirty seconds:* A cheap scorer selects keys for each query, and the softmax runs over those alone. NSA selects blocks by attention
+#   to their compressed keys and adds a window, while DSA's indexer scores every token and keeps the best 2,048. It must be trained
+#   because a densely trained model spreads weight over keys that would be dropped, and because the selection itself has no gradient.
+# - *Longer:* [NSA](https://arxiv.org/abs/2502.11089) is pretrained with its selection: attention to the compressed blocks is part
+#   of the output, so the usual loss trains the scores. [DSA](https://arxiv.org/abs/2512.02556) is added to a trained model. First
+#   the indexer alone learns the weights of full attention by a KL loss. Then the model is trained further with the selection.
+# - *They ask next:* What does it cost? Attention reads k keys instead of T, but DSA's indexer still scores all T, more cheaply and in
+#   8 bits. The cache doesn't shrink, because a later query may select any key.
+# - *They ask next:* Why does NSA select blocks? A GPU reads contiguous memory faster, and the heads of a GQA group share the
+#   selection, so each block is read once.
+# - *The trap:* Calling DSA linear in the length. Its indexer is quadratic.
+# - *Proof:* `proof-sparse`.
+#
+# ### Attention sinks: StreamingLLM and gpt-oss
+# A row of weights must add up to 1, even if a head has no use for any key. An *attention sink* is a key that absorbs this weight.
+# In trained models, the first tokens become sinks, with high scores and small values. The next cell makes such a key and drops it
+# from a window. Then it replaces it with gpt-oss's solution, a number b per head in the softmax's denominator:
+
+# %% tags=["proof-sinks"]
+scores, values = rng.normal(size=64), rng.normal(size=(64, 8))
+scores[0], values[0] = 8.0, 0.0  # the sink
+
+
+def read(kept, b=-np.inf):
+    factors = np.exp(scores[kept])
+    return factors @ values[kept] / (factors.sum() + np.exp(b))
+
+
+window = np.arange(48, 64)
+first_too = np.append(0, window)
+for name, each in {"all keys": np.arange(64), "window": window, "window and first": first_too}.items():
+    print(f"{name:16} norm of the output {np.linalg.norm(read(each)):.3f}")
+print("window, b = 8: differs from window and first by", difference(read(window, 8.0), read(first_too)))
+log_sum = np.log(np.exp(scores[window]).sum())
+scaled = read(window) / (1 + np.exp(8 - log_sum))
+print("window · sigmoid(log-sum-exp − b): differs by", difference(scaled, read(first_too)))
+
+# %% [markdown]
+# **Interview · What is an attention sink, and why do StreamingLLM and gpt-oss keep one?**
+#
+# - *Thirty seconds:* A key that absorbs the weight that a head has no use for: a softmax can't give zero to everything. Models use the first tokens for this, since every later query sees them, so StreamingLLM caches the first four
+#   along with its window. In gpt-oss, each head learns a number in the softmax's denominator instead and so can attend to
+#   nothing.
+# - *Longer:* In [StreamingLLM](https://arxiv.org/abs/2309.17453)'s table for Llama 2 13B, a plain window has a perplexity of
+#   5,158, and one with the first four tokens has 5.40. Line breaks in their place give 5.60, so the position matters more than
+#   the text. In gpt-oss, every second layer has a window of 128 tokens, from which the first token soon drops out.
+# - *They ask next:* How does a fused kernel add a learned sink b? It multiplies the output by sigmoid(log-sum-exp − b), which amounts to one
+#   more key with score b and value 0.
+# - *They ask next:* Which positions do the keys get? StreamingLLM counts within the cache, so that RoPE sees no distance beyond the
+#   trained ones.
+# - *The trap:* Saying that StreamingLLM extends the context. It stays fluent, but what has left the window is forgotten.
+# - *Proof:* `proof-sinks`.
+#
+# ### Linear attention and the delta rule
 # A cache of any width still grows with the text. Linear attention replaces it with a matrix of fixed size. Put φ(q)·φ(k), with a
 # positive φ, in place of exp(q·k). Then Σ (φ(q)·φ(kⱼ)) vⱼ = φ(q)·Σ φ(kⱼ) vⱼᵀ, and the sum on the right is a matrix S that each
 # token updates. This is a different model, not a rewrite of softmax attention. But its own forms are rewrites of each other:
@@ -340,290 +636,12 @@ for name, erases in (("additive", False), ("delta rule", True)):
 # %% [markdown]
 # **Interview · What do linear attention and Mamba give up?**
 #
-# - *Thirty seconds:* They give up exact recall. Their state has a fixed size, so what doesn't fit is blurred, while softmax
+# - *Thirty seconds:* Exact recall. Their state has a fixed size, so what doesn't fit is blurred. Softmax
 #   attention keeps every key and can copy any of them. In return, each token takes constant time, and the memory doesn't grow.
 #   Hybrids such as Qwen3-Next keep full attention in every fourth layer for recall.
 # - *Longer:* A state of d × d holds about d associations. Gates forget old associations, and the delta rule overwrites a key's
 #   value instead of adding to it. Both make better use of the space, but neither enlarges it.
 # - *They ask next:* Why is it trained in chunks? The parallel form costs T² and the recurrent form is sequential, while a chunk is a
 #   few dense matmuls plus one update of the state.
-# - *The trap:* "It is attention without softmax, so weights can be loaded." It is a different function, so it needs training or
-#   distillation.
+# - *The trap:* Loading a softmax model's weights. It is a different function, so it needs training or distillation.
 # - *Proof:* `proof-forms`, `proof-delta`; by the number of pairs: [chapter 15](15_recurrent_networks.ipynb).
-#
-# ## The feed-forward layer: SwiGLU and mixtures of experts
-# A gated layer such as SwiGLU has three matrices instead of two. At equal parameters its hidden width is therefore 8/3 · C instead
-# of 4 · C, rounded up to a multiple that suits the hardware. Inference engines usually *fuse* the gate and up projections into one
-# weight, stored in halves or interleaved. No shape tells you which. If you get it wrong, everything runs, but the outputs are
-# garbage.
-#
-# A *mixture of experts* has many such layers and runs k of them for each token. [Chapter 24c](24c_mixture_of_experts.ipynb) teaches
-# it, and exercises 1 and 9 here are about its layer and its balance.
-#
-# ## The backward pass of attention, by hand
-# Attention is two matmuls and a softmax, and only the softmax's gradient needs thought. Take one row of its weights p, with their
-# gradient gp. The gradient of the scores is p · (gp − Σ p·gp); the sum is subtracted because the weights add up to 1. Do you need
-# the matrix of weights to compute that sum?
-
-# %% tags=["proof-row-sum"]
-g = rng.normal(size=out.shape)
-weights = softmax(np.where(causal_mask(12, 12), q @ k.T / np.sqrt(8), -np.inf))
-gp = g @ v.T
-print("row sum from the weights:", (weights * gp).sum(-1)[:4].round(3))
-print("g · output:              ", (g * out).sum(-1)[:4].round(3))
-score_gradient = weights * (gp - (g * out).sum(-1, keepdims=True))
-print("rows of the scores' gradient add up to", abs(score_gradient.sum(-1)).max().round(9))
-step = np.zeros_like(k)
-step[3, 5] = 1e-6
-measured = ((attend(q, k + step, v) - attend(q, k - step, v)) * g).sum() / 2e-6
-print(f"gradient of one key element: {(score_gradient.T @ q / np.sqrt(8))[3, 5]:.4f}, measured {measured:.4f}")
-
-# %% [markdown]
-# You don't: the sum is also the dot product of the output and its gradient. The backward passes of norms have the same structure.
-# If you add a constant to a row or scale it, a layer norm's output stays the same (apart from eps). So the gradient has no
-# component along either of these directions, and two terms are subtracted, one for the mean and one for the variance.
-#
-# **Interview · What does attention's backward pass need from its forward pass?**
-#
-# - *Thirty seconds:* It needs queries, keys, values, the output, and one number per query: the logarithm of the softmax's
-#   denominator. With that number it recomputes the weights tile by tile. The row sum of the softmax's Jacobian is the dot product
-#   of the output and its gradient. So the T × T matrix isn't stored.
-# - *Longer:* That makes five matmuls instead of four in the backward pass. It is still faster, because reading a T × T matrix takes
-#   longer than recomputing it.
-# - *They ask next:* What do masked keys get? They get nothing from that query, because their weight is 0 and it multiplies the whole
-#   gradient.
-# - *The trap:* Forgetting the 1/√d, which appears once in each of the gradients of q and k.
-# - *Proof:* `proof-row-sum`.
-#
-# ## Debugging a decoder that doesn't learn
-# In debugging rounds, you get a training script and a list of symptoms. Three checks find many of a decoder's bugs within a
-# minute: the first loss, a leak test, and a single batch that the model has to memorize. The next cell runs the first two on a
-# tiny decoder, once as it should be and twice with a common bug:
-
-# %% tags=["proof-checks"]
-V, T = 50, 10
-table, positions = 0.02 * rng.normal(size=(V, 16)), 0.02 * rng.normal(size=(T, 16))
-
-
-def logits(ids, causal=True, scale=1.0):
-    x = scale * (table[ids] + positions[: len(ids)])
-    mixed = attend(x, x, x) if causal else softmax(x @ x.T / 4) @ x
-    return (x + mixed) @ table.T * scale
-
-
-def first_loss(out, targets):
-    return -np.log(softmax(out)[np.arange(len(targets)), targets]).mean()
-
-
-ids = rng.integers(0, V, T + 1)
-other = np.append(ids[: T - 1], (ids[T - 1] + 1) % V)
-for name, options in {"correct": {}, "no mask": {"causal": False}, "too large": {"scale": 30.0}}.items():
-    loss = first_loss(logits(ids[:-1], **options), ids[1:])
-    moved = np.abs(logits(other, **options) - logits(ids[:-1], **options)).max(-1)[:-1].max()
-    leak = "leaks" if moved > 1e-9 else "no leak"
-    print(f"{name:10} first loss {loss:.1f}, ln V = {np.log(V):.1f}; {leak}")
-
-# %% [markdown]
-# **Interview · The loss of your decoder decreases nicely, but it generates garbage. Where do you look?**
-#
-# - *Thirty seconds:* A loss that falls too well suggests a leak: the causal mask is missing, or the labels weren't shifted, so the
-#   model copies its input. I change the last token and see whether earlier logits move. Then I compare generation with one forward
-#   pass over the same text, which finds errors of the cache and of positions.
-# - *Longer:* If the loss does *not* fall, I start with the first loss, which should be near ln V. Then I train on one batch until
-#   its loss is near 0. After that I look at the gradients: are they cleared in each step, and does every parameter have one?
-# - *They ask next:* The first loss is 9 instead of ln V = 3.9. Why? The logits are too large at the start, because of the
-#   initialization, a missing norm, or a missing scale.
-# - *The trap:* Searching by reading alone, when each check would rule out a part of the script.
-# - *Proof:* `proof-checks`.
-#
-# ## Milestone: rewrites and changes, side by side
-# Each line runs one edit of this chapter and compares it with the model that it starts from. Before you run it, say for each line
-# whether you expect a rewrite or a change:
-
-# %% tags=["proof-milestone"]
-up, latents = rng.normal(size=(4, 8)), rng.normal(size=(12, 4))
-ring, full = np.stack(outputs), attend(q, latents @ up, v)
-absorbed = softmax(np.where(causal_mask(12, 12), q @ up.T @ latents.T / np.sqrt(8), -np.inf)) @ v
-halves = np.concatenate([attend(q[:5], k[:5], v[:5]), attend(q[5:], k, v)])
-for name, other, reference in [
-    ("rewrite: two pieces with a cache", halves, out),
-    ("rewrite: ring of 4", ring, masked),
-    ("rewrite: absorbed keys", absorbed, full),
-    ("rewrite: linear, recurrent", recurrent(fq, fk, v), parallel),
-    ("change:  window of 4", masked, out),
-    ("change:  ALiBi", attend(q, k, v, -0.5 * np.abs(np.arange(12)[:, None] - np.arange(12))), out),
-    ("change:  linear for softmax", parallel, out),
-]:
-    print(f"{name:33} differs by {difference(other, reference)}")
-
-# %% [markdown] tags=["short"]
-# ## Rapid fire
-# 1. Does a bias on the key projection change attention? Without RoPE or QK-norm it doesn't, since the softmax ignores a shift of its
-#    row; with either of them it does.
-# 2. How far does a token reach in 3 layers with a window of 4? It reaches 9 positions.
-# 3. What is the hidden width of SwiGLU at C = 768, rounded up to a multiple of 64? It is 2,048.
-# 4. How many elements per token and layer does MLA cache with a latent of 512 and 64 rotary elements? It caches 576.
-# 5. What should the first loss of a decoder be if its vocabulary has 50 tokens? It should be near ln 50 = 3.9.
-
-# %% tags=["proof-rapid-fire"]
-print("2.", 3 * (4 - 1), "· 3.", -(-8 * 768 // (3 * 64)) * 64, "· 4.", 512 + 64, "· 5.", round(np.log(50), 1))
-
-# %% [markdown] tags=["short"]
-# ## Ten lines to remember
-# 1. Say *rewrite* or *change* before you run; a rewrite is tested by equality on every split.
-# 2. A row of −∞ gives NaN in a plain softmax and 0 in PyTorch's fused attention; a large negative number averages the padding.
-# 3. The last query belongs to the last key, and masks, biases and rotations count from there.
-# 4. ALiBi subtracts slope · distance, while T5's buckets are exact near by and logarithmic far away.
-# 5. To extend a context, divide the slow frequencies, leave the fast ones, and discard keys that were rotated with the old
-#    frequencies.
-# 6. A ring keeps position p in slot p % w; read before you write, and rotate by position.
-# 7. MLA absorbs the up-projection into the query, so that only latents are cached; the scale stays √(D + P), and the rotary keys stay
-#    separate.
-# 8. Linear attention has a matrix as its memory; chunks are its fast form, and the delta rule overwrites.
-# 9. The gradient of the scores is p · (gp − Σ p·gp), and the sum is g · o.
-# 10. A norm's backward pass subtracts one projection for each invariance, one for the shift and one for the scale.
-#
-# ## You try
-# In [the exercises](../exercises/26_whiteboard_decoder.ipynb) you write these changes as interviewers ask for them, from the router
-# of a mixture of experts to a training script that doesn't learn. Each ends with its cost and the questions that come next. Take
-# them one at a time.
-
-# %% [markdown]
-# ## If you have time
-# ### Sparse attention: NSA and DSA
-# In *sparse attention* each query reads only the k keys that a cheap scorer selects for it. DeepSeek's *NSA* scores blocks of 64
-# tokens, while the *DSA* of DeepSeek-V3.2 has an *indexer* of 64 heads that scores every token and keeps 2,048. Can you switch a
-# trained model to it? The next cell selects 32 of 512 keys for a flat and for a peaked head. It also computes the gradient that a
-# rough indexer gets, and counts the multiplications of a decoding step at the size of DeepSeek-V3.2:
-
-# %% tags=["proof-sparse"]
-memory_keys, memory_values = rng.normal(size=(2, 512, 64))
-queries = rng.normal(size=(50, 64))
-for name, sharpness in (("flat", 1), ("peaked", 4)):
-    weights = softmax(sharpness * queries @ memory_keys.T / 8)
-    recent, best = (each[:, -32:].sum(-1).mean() for each in (weights, np.sort(weights)))
-    print(f"{name:6} head: a window of 32 keys holds {recent:.0%} of the weight, the best 32 hold {best:.0%}")
-
-
-def selected(index, count):
-    chosen = np.argsort(-index)[:count]
-    return softmax(queries[0] @ memory_keys[chosen].T / 8) @ memory_values[chosen]
-
-
-def divergence(index):
-    return (target * np.log(target / softmax(index))).sum()
-
-
-target = softmax(queries[0] @ memory_keys.T / 8)
-index = queries[0] @ memory_keys.T / 8 + 0.5 * rng.normal(size=512)  # a rough guess of the scores
-step = 1e-6 * (np.arange(512) == index.argmax())
-print("all 512 selected: differs from full attention by", difference(selected(index, 512), target @ memory_values))
-moved = np.abs(selected(index + step, 32) - selected(index, 32)).max()
-print(f"derivative with respect to the best index score: of the output {moved / 1e-6:.1f},", end=" ")
-print(f"of the KL to the full weights {(divergence(index + step) - divergence(index - step)) / 2e-6:.3f}")
-for length in (2048, 8192, 32768, 131072):
-    dense = length * 128 * (576 + 512)
-    sparse = length * 64 * 128 + 2048 * 128 * (576 + 512)
-    print(f"{length:6} tokens: full attention takes {dense / sparse:4.1f} times the multiplications")
-
-# %% [markdown]
-# You can switch, but you lose the keys outside the selection, and with them most of a flat head's weight. Nor can the language
-# model's loss teach the indexer. Its derivative is 0, because an index score has no effect on the output until the selection
-# changes.
-#
-# **Interview · How does DeepSeek's sparse attention choose its keys, and why must it be trained?**
-#
-# - *Thirty seconds:* A cheap scorer selects keys for each query, and the softmax runs over those alone. NSA selects blocks by attention
-#   to their compressed keys and adds a window, while DSA's indexer scores every token and keeps the best 2,048. It must be trained
-#   because a densely trained model spreads weight over keys that would be dropped, and because the selection itself has no gradient.
-# - *Longer:* [NSA](https://arxiv.org/abs/2502.11089) is pretrained with its selection: attention to the compressed blocks is part
-#   of the output, so the usual loss trains the scores. [DSA](https://arxiv.org/abs/2512.02556) is added to a trained model. First
-#   the indexer alone learns the weights of full attention by a KL loss. Then the model is trained further with the selection.
-# - *They ask next:* What does it cost? Attention reads k keys instead of T, but DSA's indexer still scores all T, more cheaply and in
-#   8 bits. The cache doesn't shrink, because a later query may select any key.
-# - *They ask next:* Why does NSA select blocks? A GPU reads contiguous memory faster, and the heads of a GQA group share the
-#   selection, so each block is read once.
-# - *The trap:* Calling DSA linear in the length, when its indexer is quadratic.
-# - *Proof:* `proof-sparse`.
-#
-# ### Attention sinks: StreamingLLM and gpt-oss
-# A row of weights must add up to 1, even if a head has no use for any key. An *attention sink* is a key that absorbs this weight.
-# In trained models, the first tokens become sinks, with high scores and small values. The next cell makes such a key and drops it
-# from a window. Then it replaces it with gpt-oss's solution, a number b per head in the softmax's denominator:
-
-# %% tags=["proof-sinks"]
-scores, values = rng.normal(size=64), rng.normal(size=(64, 8))
-scores[0], values[0] = 8.0, 0.0  # the sink
-
-
-def read(kept, b=-np.inf):
-    factors = np.exp(scores[kept])
-    return factors @ values[kept] / (factors.sum() + np.exp(b))
-
-
-window = np.arange(48, 64)
-first_too = np.append(0, window)
-for name, each in {"all keys": np.arange(64), "window": window, "window and first": first_too}.items():
-    print(f"{name:16} norm of the output {np.linalg.norm(read(each)):.3f}")
-print("window, b = 8: differs from window and first by", difference(read(window, 8.0), read(first_too)))
-log_sum = np.log(np.exp(scores[window]).sum())
-scaled = read(window) / (1 + np.exp(8 - log_sum))
-print("window · sigmoid(log-sum-exp − b): differs by", difference(scaled, read(first_too)))
-
-# %% [markdown]
-# **Interview · What is an attention sink, and why do StreamingLLM and gpt-oss keep one?**
-#
-# - *Thirty seconds:* It is a key that absorbs the weight that a head has no use for, because a softmax can't give zero to
-#   everything. Models use the first tokens for this, since every later query sees them, so StreamingLLM caches the first four
-#   along with its window. In gpt-oss, each head learns a number in the softmax's denominator instead and so can attend to
-#   nothing.
-# - *Longer:* In [StreamingLLM](https://arxiv.org/abs/2309.17453)'s table for Llama 2 13B, a plain window has a perplexity of
-#   5,158, and one with the first four tokens has 5.40. Line breaks in their place give 5.60, so the position matters more than
-#   the text. In gpt-oss, every second layer has a window of 128 tokens, from which the first token soon drops out.
-# - *They ask next:* How does a fused kernel add a learned sink b? It multiplies the output by sigmoid(log-sum-exp − b), which amounts to one
-#   more key with score b and value 0.
-# - *They ask next:* Which positions do the keys get? StreamingLLM counts within the cache, so that RoPE sees no distance beyond the
-#   trained ones.
-# - *The trap:* "StreamingLLM extends the context." It stays fluent, but what has left the window is forgotten.
-# - *Proof:* `proof-sinks`.
-#
-# ### QK-norm: attention logits that explode
-# *QK-norm* is an RMS norm of each query and key. A score contains the product of the two projections, so if both grow fourfold, it
-# grows sixteenfold. The norm before the layer doesn't prevent that. Large scores make the softmax nearly one-hot, and its gradient
-# p · (gp − Σ p·gp) is then close to 0:
-
-
-# %% tags=["proof-QK-norm"]
-def rms_norm(x):
-    return x / np.sqrt((x * x).mean(-1, keepdims=True))
-
-
-x, query_weight, key_weight = rms_norm(rng.normal(size=(64, 64))), *rng.normal(size=(2, 64, 64)) / 8
-for growth in (1, 4, 16):
-    for name, norm in (("plain", lambda x: x), ("QK-norm", rms_norm)):
-        scores = norm(x @ (growth * query_weight)) @ norm(x @ (growth * key_weight)).T / 8
-        weights = softmax(scores)
-        entropy = -(weights * np.log(np.maximum(weights, 1e-300))).sum(-1).mean()
-        largest = f"largest score {np.abs(scores).max():5.1f}"
-        print(f"projections times {growth:2}, {name:7}: {largest}, entropy {entropy:.1f} nats")
-print("norm before or after RoPE: differs by", difference(rotate(rms_norm(q)), rms_norm(rotate(q))))
-print("the same with gains: differs by", difference(rotate(constant * rms_norm(q)), constant * rms_norm(rotate(q))))
-heads = rms_norm(q.reshape(12, 2, 4)).reshape(12, 8)
-print("per head or over the whole width: differs by", difference(heads, rms_norm(q)))
-
-# %% [markdown]
-# **Interview · Why do attention logits explode, and what does QK-norm do about it?**
-#
-# - *Thirty seconds:* Nothing bounds the query and key projections, and a logit contains both. If they grow, the softmax becomes
-#   nearly one-hot, its gradient vanishes, and the loss spikes or diverges. QK-norm normalizes queries and keys, so a logit is at most √d
-#   times the learned gains, however large the projections are.
-# - *Longer:* [ViT-22B](https://arxiv.org/abs/2302.05442) needed it, because training diverged from 8 billion parameters on. Qwen3
-#   normalizes each head, with gains that its heads share, and OLMo 2 the whole projection before it is split into heads. Both apply RoPE
-#   afterwards.
-# - *They ask next:* Which of the two suits tensor parallelism? The norm per head, since a GPU holds whole heads, while OLMo 2's needs
-#   sums over all GPUs.
-# - *They ask next:* What else bounds logits? Gemma 2 caps them with c · tanh(s / c). Kimi K2 has MLA, which doesn't compute its
-#   keys in decoding, so after a step it shrinks the projections of heads whose logits exceed 100 (*QK-clip*).
-# - *The trap:* "Dividing by √d does that." It makes logits small for random queries and keys, but it bounds nothing once the
-#   projections grow.
-# - *Proof:* `proof-QK-norm`.

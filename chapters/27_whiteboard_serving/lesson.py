@@ -2,8 +2,7 @@
 # # LLM serving at the whiteboard
 # In this chapter you build a language-model server that fits on a whiteboard: it decides in each step which requests run, keeps
 # their KV caches in blocks, turns text into tokens, and chooses new ones. Every schedule serves the same trace of
-# requests, and each request must get the text that the model would have written for it alone. The exercises are thirteen problems
-# that interviewers pose about such a server.
+# requests, and each must get the text that the model would have written for it alone. The exercises are thirteen whiteboard problems.
 
 # %% [markdown] tags=["short"]
 # ## Static and continuous batching
