@@ -70,9 +70,7 @@ def checks(ids, **options):
 
 ids = start.integers(0, V, T + 1)
 loss, moved = checks(ids)
-print(
-    f"logits {decoder(ids[:-1]).shape}, first loss {loss:.1f}, ln V = {np.log(V):.1f}, earlier logits move by {moved:.1f}"
-)
+print("logits", decoder(ids[:-1]).shape, f"· first loss {loss:.1f}, ln V = {np.log(V):.1f}", "· leaks:", moved > 1e-9)
 
 # %% [markdown] tags=["short"]
 # Each section below changes one line of it: the *mask* (caches, padding, windows), `rotate` (ALiBi, T5, longer contexts), the *keys and
@@ -428,7 +426,7 @@ for name, options in {"correct": {}, "no mask": {"causal": False}, "too large": 
 #   pass over the same text, which finds errors of the cache and of positions.
 # - *Longer:* If the loss does *not* fall, I start with the first loss, which should be near ln V. Then I train on one batch until
 #   its loss is near 0. After that I look at the gradients: are they cleared in each step, and does every parameter have one?
-# - *They ask next:* The first loss is 9 instead of ln V = 3.9. Why? The logits are too large at the start, because of the
+# - *They ask next:* The first loss is 10 instead of ln V = 3.9. Why? The logits are too large at the start, because of the
 #   initialization, a missing norm, or a missing scale.
 # - *The trap:* Searching by reading alone. Each check would rule out a part of the script.
 # - *Proof:* `proof-checks`.

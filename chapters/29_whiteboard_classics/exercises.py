@@ -1770,7 +1770,7 @@ def resize_positions(positions, old, new):
 
 # %% [markdown] exercise="classics_elbo" kind="build" points=3
 # ### Exercise 8 · The ELBO of a variational autoencoder
-# The encoder gives a mean and a *log-variance* for each latent. `sample` is the reparametrization with the given standard normal noise. `kl` is the KL divergence from
+# The encoder gives a mean and a *log-variance* for each latent. `sample` is the reparameterization with the given standard normal noise. `kl` is the KL divergence from
 # N(mean, variance) to N(0, 1), summed over the latents of each example. `negative_elbo` is the mean over the batch of binary cross-entropy, summed over all pixels, plus β times the
 # KL. Gradients have to reach the encoder through the noise.
 

@@ -27,7 +27,10 @@ def scene(generator):
 
 
 # %% [markdown] tags=["short"]
-# ## AUC and precision when positives are rare
+# ## Classical machine learning
+# Asked in general screens and in search, ads, fraud and data science. Evaluation comes first: language-model teams ask it too.
+#
+# ### AUC and precision when positives are rare
 # A detector proposes 20 boxes in each of 500 pictures and gives each box a score. Nineteen of the 20 are background. Its authors
 # report an AUC of 0.95. Would you use this detector?
 
@@ -66,6 +69,8 @@ print(f"if all scores were equal: AUC {last:.0f} with the positives last, {first
 # - *Thirty seconds:* A random positive outranks a random negative with a probability of 95 %. It says nothing about the share of
 #   positives, so if these are rare, most of what I accept may still be wrong. Then I look at precision and recall, or at average
 #   precision.
+# - *Longer:* Random scores have an AUC of 0.5 whatever the data, but their average precision is the share of positives, here 5 %.
+#   So I report average precision together with that share.
 # - *They ask next:* Are the scores probabilities? The AUC can't tell, because every strictly increasing function of the scores
 #   leaves it unchanged. I compare predicted with observed frequencies, and calibrate, for example with a temperature.
 # - *They ask next:* How do you compute it in N log N? You sort the scores and sum the positives' ranks, where equal scores share
@@ -73,8 +78,53 @@ print(f"if all scores were equal: AUC {last:.0f} with the positives last, {first
 # - *The trap:* Ignoring ties. If equal scores are ranked in the order of the input, the AUC depends on how the file was sorted.
 # - *Proof:* `proof-AUC`.
 
+# %% [markdown] tags=["short"]
+# ### Cross-validation and data leakage
+# Cross-validation trains on four fifths of the data and tests on the fifth, five times over, until each fifth has been the test. Its
+# estimate is honest only if
+# nothing was fitted to the test rows. Here 100 rows have 2,000 features of pure noise. A classifier uses the 20 features whose
+# class means differ most. The cell chooses these features once from all rows, and once from the training rows alone:
+
+
+# %% tags=["proof-leakage"]
+def accuracy(seed, leaky):
+    generator, correct = np.random.default_rng(seed), 0
+    x, y = generator.normal(size=(100, 2000)), np.arange(100) // 50
+
+    def gap(rows):  # between the class means
+        return x[rows & (y == 1)].mean(0) - x[rows & (y == 0)].mean(0)
+
+    for fold in range(5):
+        test = np.arange(100) % 5 == fold
+        best = np.abs(gap(~test | leaky)).argsort()[-20:]
+        score = (x[test] - x[~test].mean(0))[:, best] @ gap(~test)[best]
+        correct += ((score > 0) == y[test]).sum()
+    return correct / 100
+
+
+for name, leaky in (("all rows", True), ("training rows", False)):
+    rates = [accuracy(seed, leaky) for seed in range(5)]
+    print(f"features chosen from {name}: accuracy {min(rates):.0%} to {max(rates):.0%} on five seeds")
+
 # %% [markdown]
-# ## Linear regression: least squares and the condition number
+# There is nothing to learn, so the correct answer is 50 %. Choosing the features from all rows has shown the classifier the labels of
+# the test rows, although it was fitted to the training rows alone.
+#
+# **Interview · What is data leakage, and how do you avoid it?**
+#
+# - *Thirty seconds:* Leakage means that the model gets information in training or evaluation that it won't have in use, so the
+#   estimate is too good. I split first, and fit everything, including scaling, imputation and feature selection, on the training part
+#   of each fold.
+# - *Longer:* If a score is too good, I look at the most important feature: often it is known only after the outcome.
+# - *They ask next:* How do you split if rows aren't independent? By group if one patient or user has several rows, and by time if the
+#   model predicts the future.
+# - *They ask next:* What does leakage look like for a language model? The test questions are in the training data, so I search for
+#   long n-gram overlaps, and compare with newer questions.
+# - *The trap:* Tuning on the test set, so that the best score is partly luck.
+# - *Proof:* `proof-leakage`.
+
+# %% [markdown]
+# ### Linear regression: least squares and the condition number
 # Linear regression has a closed form, w = (xᵀx)⁻¹xᵀy. Using it literally is the classic mistake. Each power of ten in a condition
 # number costs about a digit, and the condition number of xᵀx is the square of x's. A QR decomposition works on x itself. The next
 # cell makes the columns of x ever more dependent and counts the correct digits of the weights, as the median of 25 problems. The
@@ -98,20 +148,21 @@ for exponent in (2, 4, 6):
 # %% [markdown]
 # Gradient descent avoids the decomposition, but its learning rate is limited. Along an eigenvector of the Hessian with eigenvalue
 # λ, each step multiplies the error by 1 − rate·λ. The rate must therefore stay below 2/λ for the largest eigenvalue, while the
-# smallest one decides how many steps it takes. Standardizing the features removes the spread that comes from different units,
-# whereas correlated features stay ill-conditioned.
+# smallest one decides how many steps it takes. Standardizing the features removes the spread that comes from different units, but
+# correlated features stay ill-conditioned.
 #
 # **Interview · Why don't you solve least squares by inverting xᵀx?**
 #
 # - *Thirty seconds:* The condition number of xᵀx is the square of x's, so I would lose twice as many digits. (With a large residual
 #   the problem itself loses them.) Instead I take QR or the SVD, or I add a ridge penalty, which raises the small eigenvalues.
+# - *Longer:* In float64 there are about 16 digits. At a condition number of 10⁶, QR keeps about ten of them, and the normal equations
+#   about four.
 # - *They ask next:* When would you use gradient descent instead? When a decomposition takes too long or doesn't fit into memory
 #   because N or D is large, or when the model isn't linear anyway.
-# - *They ask next:* What do L1 and L2 penalties do differently? L2 shrinks all weights, whereas the optimum with L1 has some weights
-#   at exactly 0, because the penalty's derivative doesn't vanish there. Plain gradient steps only jump back and forth across 0, so
+# - *They ask next:* What do L1 and L2 penalties do differently? L2 shrinks all weights. The optimum with L1 has some weights at
+#   exactly 0, because the penalty's derivative doesn't vanish there. Plain gradient steps only jump back and forth across 0, so
 #   solvers for L1 use soft thresholding.
-# - *The trap:* Penalizing the intercept, because then adding a constant to every target changes the weights, unless the features
-#   are centred.
+# - *The trap:* Penalizing the intercept. Then adding a constant to every target changes the weights, unless the features are centred.
 # - *Proof:* `proof-digits`.
 #
 # ### Logistic regression by Newton's method
@@ -153,8 +204,8 @@ print("separable:", ", ".join(f"weight {newton(steps, points > 0):.1f} after {st
 # distance of the closest points from the boundary, 0.5. Meanwhile p(1 − p) vanishes, and the second derivative with it. A penalty
 # makes the optimum finite.
 
-# %% [markdown] tags=["short"]
-# ## k-means and k-means++
+# %% [markdown]
+# ### k-means and k-means++
 # k-means alternates two steps: it assigns each point to its nearest center, and it moves each center to the mean of its points.
 # Neither step can raise the inertia, but the method ends in a local minimum, so the result depends on the first centers.
 # **k-means++** draws each new center with a probability proportional to the squared distance from the nearest center so far. The
@@ -191,7 +242,7 @@ best = min(min(each) for each in found.values())
 for name, each in found.items():
     print(f"{name:13}: {np.mean(np.array(each) < 1.01 * best):.0%} of 60 starts end in the best clustering")
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # **Interview · Why does k-means++ draw by the squared distance?**
 #
 # - *Thirty seconds:* The squared distance is what a point contributes to the inertia, so points are drawn in proportion to what
@@ -203,7 +254,7 @@ for name, each in found.items():
 # - *Proof:* `proof-starts`.
 
 # %% [markdown]
-# ## k nearest neighbours: distances by one matmul
+# ### k nearest neighbours: distances by one matmul
 # k nearest neighbours has nothing to fit. A query takes the label that most of its k nearest training points have, so all the work
 # is in the distances. The formula ‖a‖² − 2a·b + ‖b‖² turns them into a matrix multiplication. What does it cost when the points are
 # timestamps or map coordinates, far from the origin?
@@ -222,7 +273,7 @@ for origin in (0.0, 1e8):
 #
 # **Interview · When does computing all distances with one matmul go wrong?**
 #
-# - *Thirty seconds:* It goes wrong when the points are far from the origin compared with their distances. Then it subtracts two
+# - *Thirty seconds:* When the points are far from the origin compared with their distances. Then it subtracts two
 #   large, nearly equal numbers, which is *catastrophic cancellation*. I subtract the training set's mean from both sets first, or I
 #   recompute the distances of the best candidates from differences.
 # - *They ask next:* What do you do with a billion points? I take an approximate index, such as inverted lists of clusters, product
@@ -231,124 +282,7 @@ for origin in (0.0, 1e8):
 # - *Proof:* `proof-far`.
 
 # %% [markdown]
-# ## IoU and non-maximum suppression (NMS)
-# A detector scores many boxes around each object, and you want one. **IoU**, the area of the intersection over that of the union,
-# says how much two boxes agree. **Non-maximum suppression** visits the boxes in order of decreasing score. It drops a box if its
-# IoU with a box that it has kept exceeds a threshold, here 0.3. The cell moves each object's box by up to a pixel in every
-# direction and shows which boxes are left:
-
-# %% tags=["proof-NMS"]
-generator = np.random.default_rng(2)
-picture, boxes = scene(generator)
-shifts = np.array([[dx, dy, dx, dy] for dx in (-1, 0, 1) for dy in (-1, 0, 1)])
-candidates = (boxes[:, None] + shifts).reshape(-1, 4)
-scores = np.tile(1 - 0.1 * np.abs(shifts[:, :2]).sum(1), 2) - 0.01 * np.arange(18)
-
-
-def iou(a, b):
-    low, high = np.maximum(a[:, None, :2], b[None, :, :2]), np.minimum(a[:, None, 2:], b[None, :, 2:])
-    inside = np.clip(high - low, 0, None).prod(-1)
-    areas = [(each[:, 2:] - each[:, :2]).prod(-1) for each in (a, b)]
-    return inside / (areas[0][:, None] + areas[1] - inside)
-
-
-kept = []
-for index in np.argsort(-scores):
-    if not kept or iou(candidates[[index]], candidates[kept]).max() <= 0.3:
-        kept.append(int(index))
-print(f"{len(candidates)} candidates, {len(kept)} kept")
-print("IoU with the true boxes:", iou(candidates[kept], boxes).max(1).round(2).tolist())
-neighbours = np.array([[0.0, 0, 6, 9], [2, 0, 8, 9]])
-print(f"two real objects that overlap: IoU {iou(neighbours, neighbours)[0, 1]:.2f}, so one of them is dropped")
-left, right = pictures.panels(1, 2, 6, 3)
-for axis, chosen, text in ((left, candidates, "18 candidates"), (right, candidates[kept], "after NMS")):
-    axis.imshow(picture, cmap="gray_r", extent=(0, 16, 16, 0))
-    for x0, y0, x1, y1 in chosen:
-        axis.add_patch(plt.Rectangle((x0, y0), x1 - x0, y1 - y0, fill=False, edgecolor=pictures.COLOURS["result"]))
-    axis.set(title=text, xticks=[], yticks=[])
-pictures.publish(left, alt="Nine boxes around each of two shapes, and one box around each after NMS.")
-
-# %% [markdown]
-# **Interview · What does non-maximum suppression get wrong, and what is done about it?**
-#
-# - *Thirty seconds:* Two real objects that overlap strongly look like one, so the second is lost. Soft-NMS lowers the scores of
-#   overlapping boxes instead of deleting them. Detectors like DETR learn to report each object once, so they don't need NMS at all.
-# - *They ask next:* How are classes kept apart? You compare within a class, or shift each class's boxes by more than the whole
-#   range of coordinates.
-# - *The trap:* Multiplying a negative width by a negative height, which gives boxes that don't touch a positive intersection.
-# - *Proof:* `proof-NMS`.
-
-# %% [markdown]
-# ## Focal loss for rare objects
-# Almost all candidates are easy background. Each of them costs little, but there are so many that their sum dominates the gradient.
-# **Focal loss** multiplies the cross-entropy of each candidate by (1 − p)^γ, where p is the probability of the correct label, so
-# easy candidates fade out.
-
-# %% tags=["proof-focal"]
-easy, hard = torch.tensor([-5.0] * 10_000), torch.tensor([-1.0] * 10)  # easy negatives, and positives that are missed
-logits = torch.cat([easy, hard]).requires_grad_()
-labels = torch.cat([torch.zeros(10_000), torch.ones(10)])
-for gamma in (0.0, 2.0):
-    wrong = (logits * (1 - 2 * labels)).sigmoid()
-    entropy = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
-    (gradient,) = torch.autograd.grad((wrong**gamma * entropy).sum(), logits)
-    share = gradient[10_000:].abs().sum() / gradient.abs().sum()
-    print(f"gamma {gamma:.0f}: the ten missed objects have {share:.0%} of the gradient")
-
-# %% [markdown]
-# **Interview · What problem does focal loss solve?**
-#
-# - *Thirty seconds:* It solves the imbalance between easy and hard examples. A detector sees thousands of easy negatives for each
-#   object. The factor (1 − p)^γ makes their loss almost vanish, so the hard examples dominate the gradient.
-# - *They ask next:* What is α for, and what do you divide by? α multiplies the losses of positives and 1 − α those of
-#   negatives. With γ = 2 the paper's best α is 0.25, so the positives count *less*, because γ has already silenced most negatives.
-#   The sum is divided by the number of positives.
-# - *The trap:* Computing s = sigmoid(logit) and then log(1 − s), which at a logit of 100 is the logarithm of 0.
-# - *Proof:* `proof-focal`.
-
-# %% [markdown]
-# ## Variational autoencoders and the ELBO
-# A **variational autoencoder** encodes a picture as a distribution over latents, draws from it, and decodes. You would like to
-# maximize the probability of each picture x. That is an integral over all latents z without a closed form, but its logarithm has a
-# lower bound, the *evidence lower bound* or **ELBO**:
-#
-# log p(x) ≥ E[log p(x | z)] − KL(q(z | x) ‖ p(z)), with z drawn from the encoder's distribution q(z | x).
-#
-# The loss is minus this bound. For pixels between 0 and 1 the first term is usually a cross-entropy. The second is the KL
-# divergence of the encoder's distribution from a standard normal. Both are summed for each picture, and with normal distributions
-# each latent contributes ½(μ² + σ² − 1 − log σ²) to the KL.
-#
-# A random draw has no derivative. So you write it as mean + σ·noise, and the gradient passes through the mean and σ. This is the
-# **reparametrization trick**. The alternative is the *score function* estimator, which multiplies the value by the derivative of
-# the draw's log-probability. Which of the two varies more?
-
-# %% tags=["proof-gradient-through-noise"]
-torch.manual_seed(0)
-mean, log_variance = torch.tensor([0.7], requires_grad=True), torch.tensor([-1.0], requires_grad=True)
-noise = torch.randn(100_000)
-latents = mean + (0.5 * log_variance).exp() * noise
-gradients = torch.autograd.grad((latents**2).mean(), (mean, log_variance))
-print("E[z²] by mean:         ", f"{gradients[0].item():.2f}, exactly {2 * 0.7:.2f}")
-print("E[z²] by log-variance: ", f"{gradients[1].item():.2f}, exactly {np.exp(-1.0):.2f}")
-by_score = latents**2 * (latents - mean) / log_variance.exp()
-print(f"by the mean, from one draw: {(2 * latents).std():.1f} standard deviation through the noise,", end=" ")
-print(f"{by_score.std():.1f} by the score function, whose mean is {by_score.mean():.1f}")
-
-# %% [markdown]
-# **Interview · What is the reparametrization trick, and why is it needed?**
-#
-# - *Thirty seconds:* A sample has no derivative with respect to the parameters of its distribution. If I write it as mean plus
-#   standard deviation times standard normal noise, the randomness becomes an input, and the gradient passes through mean and
-#   standard deviation.
-# - *They ask next:* What do you do with discrete latents? They have no such path, so you use the score function estimator
-#   (REINFORCE), which varies more, or relax them with Gumbel-softmax.
-# - *They ask next:* What is posterior collapse? The KL goes to 0 because the decoder ignores the latents, so you warm up the KL's
-#   weight or weaken the decoder.
-# - *The trap:* Multiplying the noise by exp(log-variance), which is the variance. It has to be exp(½ log-variance).
-# - *Proof:* `proof-gradient-through-noise`.
-
-# %% [markdown]
-# ## Decision trees: the best split
+# ### Decision trees: the best split
 # A decision tree splits on one feature at a time. To find the best threshold, sort the rows by a feature, move the threshold past
 # one row after the other, and update the class counts on both sides. That takes N log N steps for each feature. Recounting for each
 # threshold would take N². The **Gini impurity** 1 − Σ p² is the probability that two rows of a node, drawn independently, have
@@ -383,11 +317,55 @@ for index in range(len(values) - 1):
 #   another, each fitted to the negative gradient of the loss.
 # - *They ask next:* The training error is low and the validation error is high. What does that tell you? The model overfits, so more
 #   data, a penalty or a smaller model helps.
-# - *The trap:* Setting a threshold between two equal values, although no threshold can separate them.
+# - *The trap:* Setting a threshold between two equal values: no threshold can separate them.
 # - *Proof:* `proof-split`.
 
 # %% [markdown]
-# ## Diffusion models: generate by removing noise
+# ## Generative models
+# Teams that make images, video or robots ask these, usually as "derive it" rather than "name it".
+#
+# ### Variational autoencoders and the ELBO
+# A **variational autoencoder** encodes a picture as a distribution over latents, draws from it, and decodes. You would like to
+# maximize the probability of each picture x. That is an integral over all latents z without a closed form, but its logarithm has a
+# lower bound, the *evidence lower bound* or **ELBO**:
+#
+# log p(x) ≥ E[log p(x | z)] − KL(q(z | x) ‖ p(z)), with z drawn from the encoder's distribution q(z | x).
+#
+# The loss is minus this bound. For pixels between 0 and 1 the first term is usually a cross-entropy. The second is the KL
+# divergence of the encoder's distribution from a standard normal. Both are summed for each picture, and with normal distributions
+# each latent contributes ½(μ² + σ² − 1 − log σ²) to the KL.
+#
+# A random draw has no derivative. So you write it as mean + σ·noise, and the gradient passes through the mean and σ. This is the
+# **reparameterization trick**. The alternative is the *score function* estimator, which multiplies the value by the derivative of
+# the draw's log-probability. Which of the two varies more?
+
+# %% tags=["proof-gradient-through-noise"]
+torch.manual_seed(0)
+mean, log_variance = torch.tensor([0.7], requires_grad=True), torch.tensor([-1.0], requires_grad=True)
+noise = torch.randn(100_000)
+latents = mean + (0.5 * log_variance).exp() * noise
+gradients = torch.autograd.grad((latents**2).mean(), (mean, log_variance))
+print("E[z²] by mean:         ", f"{gradients[0].item():.2f}, exactly {2 * 0.7:.2f}")
+print("E[z²] by log-variance: ", f"{gradients[1].item():.2f}, exactly {np.exp(-1.0):.2f}")
+by_score = latents**2 * (latents - mean) / log_variance.exp()
+print(f"by the mean, from one draw: {(2 * latents).std():.1f} standard deviation through the noise,", end=" ")
+print(f"{by_score.std():.1f} by the score function, whose mean is {by_score.mean():.1f}")
+
+# %% [markdown]
+# **Interview · What is the reparameterization trick, and why is it needed?**
+#
+# - *Thirty seconds:* A sample has no derivative with respect to the parameters of its distribution. If I write it as mean plus
+#   standard deviation times standard normal noise, the randomness becomes an input, and the gradient passes through mean and
+#   standard deviation.
+# - *They ask next:* What do you do with discrete latents? They have no such path, so you use the score function estimator
+#   (REINFORCE), which varies more, or relax them with Gumbel-softmax.
+# - *They ask next:* What is posterior collapse? The KL goes to 0 because the decoder ignores the latents, so you warm up the KL's
+#   weight or weaken the decoder.
+# - *The trap:* Multiplying the noise by exp(log-variance), which is the variance. It has to be exp(½ log-variance).
+# - *Proof:* `proof-gradient-through-noise`.
+
+# %% [markdown]
+# ### Diffusion models: generate by removing noise
 # A **diffusion model** turns generation into many small regressions. The *forward process* mixes data and noise: x = √ᾱ · data +
 # √(1 − ᾱ) · noise. Over the timesteps, ᾱ falls from almost 1 to almost 0. You can jump to any timestep directly, so training draws
 # one, mixes, and learns to predict the noise by least squares:
@@ -452,13 +430,15 @@ for t in (1, 5, 99):
 # - *Thirty seconds:* It learns to predict the noise in x = √ᾱ · data + √(1 − ᾱ) · noise for every timestep, by a mean squared
 #   error. To sample, it starts from pure noise. In each step it estimates the data from the predicted noise and moves to the mean
 #   of the posterior of the timestep before. Then it adds a little noise, except in the last step.
+# - *Longer:* Predicting the noise, the data or a velocity is the same regression with other weights per timestep, since each follows
+#   from the other two and x.
 # - *They ask next:* Why is DDIM faster? With η = 0 it adds no noise and follows an ordinary differential equation, so it can skip
 #   timesteps. Exercise 12 runs both samplers with strides of 1, 7 and 10.
-# - *The trap:* Mixing the guidance conventions, because a scale of 1 means no guidance in one of them and a strong one in the other.
+# - *The trap:* Mixing the guidance conventions: a scale of 1 means no guidance in one of them and a strong one in the other.
 # - *Proof:* `proof-forward`, `proof-posterior`.
 
 # %% [markdown]
-# ## Milestone: from noise to labelled pictures
+# ### Milestone: from noise to labelled pictures
 # For 30 training pictures you can write down the best possible prediction. It is the mean of the pictures, each weighted by how
 # likely it is to have become the x that we see. With this prediction the sampler makes 40 pictures from noise. The nearest training
 # picture of each says how wide its filled square is:
@@ -488,7 +468,7 @@ shown, titles = [*noise[:8], *samples[:8]], ["noise"] * 8 + [f"width {width}" fo
 pictures.images([each.reshape(16, 16) for each in shown], titles, columns=8, alt="Eight noises and their samples.")
 
 # %% [markdown]
-# ## A common myth: "A lower training loss means better samples"
+# ### A common myth: "A lower training loss means better samples"
 # The prediction above minimizes the expected training loss, so no network can have a lower one. How new are its pictures?
 
 # %% tags=["proof-copies"]
@@ -503,21 +483,25 @@ print(f"to the second nearest: at least {found[:, 1].min():.0f}")
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# - *Is the loss of logistic regression convex?* Yes, because its Hessian xᵀ diag(p(1 − p)) x is positive semidefinite.
-# - *What happens to logistic regression on separable data?* Without a penalty the weights grow forever.
-# - *What does an AUC of 0.3 mean?* The ranking is backwards, so the negated scores have an AUC of 0.7.
-# - *Which k does k-means choose?* None: you choose it, for example by a validation criterion or a plot of the inertia.
-# - *What does the KL term of a VAE do?* It keeps the latents close to the prior, from which you draw when you generate.
-#
+# 1. Is the loss of logistic regression convex? Yes: its Hessian xᵀ diag(p(1 − p)) x is positive semidefinite.
+# 2. What happens to logistic regression on separable data? Without a penalty the weights grow forever.
+# 3. What does an AUC of 0.3 mean? The ranking is backwards: the negated scores have an AUC of 0.7.
+# 4. Which k does k-means choose? None: you choose it, for example by a validation criterion or a plot of the inertia.
+# 5. What does the KL term of a VAE do? It keeps the latents close to the prior, from which you draw when you generate.
+
+# %% tags=["proof-rapid-fire"]
+print("3.", 1 - 0.3)
+
+# %% [markdown] tags=["short"]
 # ## Ten lines to remember
 # 1. Solve least squares by QR, because the normal equations square the condition number.
 # 2. The logistic loss is log(1 + eˢ) − label·s; Newton's method needs a penalty on separable data.
 # 3. k-means++ draws by squared distances; subtract before you square when the points are far from the origin.
 # 4. AUC is a rank sum with ties at one half, and it ignores how rare the positives are.
-# 5. NMS keeps the best box; clip widths and heights at 0 before you multiply them.
-# 6. Focal loss fades easy examples by (1 − p)^γ.
+# 5. Split first, and fit everything on the training rows alone, the choice of features included.
+# 6. NMS keeps the best box; focal loss fades easy examples by (1 − p)^γ.
 # 7. A patch embedding is a convolution whose stride is its kernel size.
-# 8. The reparametrization is mean + noise · exp(½ log-variance).
+# 8. The reparameterization is mean + noise · exp(½ log-variance).
 # 9. Sort once per feature, and put thresholds between distinct values only.
 # 10. A DDPM step draws from the posterior, whose variance is below β, and the last one adds no noise.
 #
@@ -527,47 +511,82 @@ print(f"to the second nearest: at least {found[:, 1].min():.0f}")
 
 # %% [markdown]
 # ## If you have time
-# ### Cross-validation and data leakage
-# Cross-validation trains on four fifths of the data, tests on the rest, and does so for each fifth. Its estimate is honest only if
-# nothing was fitted to the test rows. Here 100 rows have 2,000 features of pure noise. A classifier uses the 20 features whose
-# class means differ most. The cell chooses these features once from all rows, and once from the training rows alone:
+# Vision teams ask about detection and patches, and language-model teams about QLoRA.
+#
+# ### IoU and non-maximum suppression (NMS)
+# A detector scores many boxes around each object, and you want one. **IoU**, the area of the intersection over that of the union,
+# says how much two boxes agree. **Non-maximum suppression** visits the boxes in order of decreasing score. It drops a box if its
+# IoU with a box that it has kept exceeds a threshold, here 0.3. The cell moves each object's box by up to a pixel in every
+# direction and shows which boxes are left:
+
+# %% tags=["proof-NMS"]
+generator = np.random.default_rng(2)
+picture, boxes = scene(generator)
+shifts = np.array([[dx, dy, dx, dy] for dx in (-1, 0, 1) for dy in (-1, 0, 1)])
+candidates = (boxes[:, None] + shifts).reshape(-1, 4)
+scores = np.tile(1 - 0.1 * np.abs(shifts[:, :2]).sum(1), 2) - 0.01 * np.arange(18)
 
 
-# %% tags=["proof-leakage"]
-def accuracy(seed, leaky):
-    generator, correct = np.random.default_rng(seed), 0
-    x, y = generator.normal(size=(100, 2000)), np.arange(100) // 50
-
-    def gap(rows):  # between the class means
-        return x[rows & (y == 1)].mean(0) - x[rows & (y == 0)].mean(0)
-
-    for fold in range(5):
-        test = np.arange(100) % 5 == fold
-        best = np.abs(gap(~test | leaky)).argsort()[-20:]
-        score = (x[test] - x[~test].mean(0))[:, best] @ gap(~test)[best]
-        correct += ((score > 0) == y[test]).sum()
-    return correct / 100
+def iou(a, b):
+    low, high = np.maximum(a[:, None, :2], b[None, :, :2]), np.minimum(a[:, None, 2:], b[None, :, 2:])
+    inside = np.clip(high - low, 0, None).prod(-1)
+    areas = [(each[:, 2:] - each[:, :2]).prod(-1) for each in (a, b)]
+    return inside / (areas[0][:, None] + areas[1] - inside)
 
 
-for name, leaky in (("all rows", True), ("training rows", False)):
-    rates = [accuracy(seed, leaky) for seed in range(5)]
-    print(f"features chosen from {name}: accuracy {min(rates):.0%} to {max(rates):.0%} on five seeds")
+kept = []
+for index in np.argsort(-scores):
+    if not kept or iou(candidates[[index]], candidates[kept]).max() <= 0.3:
+        kept.append(int(index))
+print(f"{len(candidates)} candidates, {len(kept)} kept")
+print("IoU with the true boxes:", iou(candidates[kept], boxes).max(1).round(2).tolist())
+neighbours = np.array([[0.0, 0, 6, 9], [2, 0, 8, 9]])
+print(f"two real objects that overlap: IoU {iou(neighbours, neighbours)[0, 1]:.2f}, so one of them is dropped")
+left, right = pictures.panels(1, 2, 6, 3)
+for axis, chosen, text in ((left, candidates, "18 candidates"), (right, candidates[kept], "after NMS")):
+    axis.imshow(picture, cmap="gray_r", extent=(0, 16, 16, 0))
+    for x0, y0, x1, y1 in chosen:
+        axis.add_patch(plt.Rectangle((x0, y0), x1 - x0, y1 - y0, fill=False, edgecolor=pictures.COLOURS["result"]))
+    axis.set(title=text, xticks=[], yticks=[])
+pictures.publish(left, alt="Nine boxes around each of two shapes, and one box around each after NMS.")
 
 # %% [markdown]
-# There is nothing to learn, so the correct answer is 50 %. The classifier itself was fitted to the training rows alone. But
-# choosing the features from all rows has already shown it the labels of the test rows.
+# **Interview · What does non-maximum suppression get wrong, and what is done about it?**
 #
-# **Interview · What is data leakage, and how do you avoid it?**
+# - *Thirty seconds:* Two real objects that overlap strongly look like one, so the second is lost. Soft-NMS lowers the scores of
+#   overlapping boxes instead of deleting them. Detectors like DETR learn to report each object once, so they don't need NMS at all.
+# - *They ask next:* How are classes kept apart? You compare within a class, or shift each class's boxes by more than the whole
+#   range of coordinates.
+# - *The trap:* Multiplying a negative width by a negative height, which gives boxes that don't touch a positive intersection.
+# - *Proof:* `proof-NMS`.
+
+# %% [markdown]
+# ### Focal loss for rare objects
+# Almost all candidates are easy background. Each of them costs little, but there are so many that their sum dominates the gradient.
+# **Focal loss** multiplies the cross-entropy of each candidate by (1 − p)^γ, where p is the probability of the correct label, so
+# easy candidates fade out.
+
+# %% tags=["proof-focal"]
+easy, hard = torch.tensor([-5.0] * 10_000), torch.tensor([-1.0] * 10)  # easy negatives, and positives that are missed
+logits = torch.cat([easy, hard]).requires_grad_()
+labels = torch.cat([torch.zeros(10_000), torch.ones(10)])
+for gamma in (0.0, 2.0):
+    wrong = (logits * (1 - 2 * labels)).sigmoid()
+    entropy = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
+    (gradient,) = torch.autograd.grad((wrong**gamma * entropy).sum(), logits)
+    share = gradient[10_000:].abs().sum() / gradient.abs().sum()
+    print(f"gamma {gamma:.0f}: the ten missed objects have {share:.0%} of the gradient")
+
+# %% [markdown]
+# **Interview · What problem does focal loss solve?**
 #
-# - *Thirty seconds:* Leakage means that the model gets information in training or evaluation that it won't have in use, so the
-#   estimate is too good. I split first, and fit everything, including scaling, imputation and feature selection, on the training part
-#   of each fold.
-# - *They ask next:* How do you split if rows aren't independent? By group if one patient or user has several rows, and by time if the
-#   model predicts the future.
-# - *They ask next:* What does leakage look like for a language model? The test questions are in the training data, so I search for
-#   long n-gram overlaps, and compare with newer questions.
-# - *The trap:* Tuning on the test set, so that the best score is partly luck.
-# - *Proof:* `proof-leakage`.
+# - *Thirty seconds:* The imbalance between easy and hard examples. A detector sees thousands of easy negatives for each
+#   object. The factor (1 − p)^γ makes their loss almost vanish, so the hard examples dominate the gradient.
+# - *They ask next:* What is α for, and what do you divide by? α multiplies the losses of positives and 1 − α those of
+#   negatives. With γ = 2 the paper's best α is 0.25, so the positives count *less*, because γ has already silenced most negatives.
+#   The sum is divided by the number of positives.
+# - *The trap:* Computing s = sigmoid(logit) and then log(1 − s), which at a logit of 100 is the logarithm of 0.
+# - *Proof:* `proof-focal`.
 
 # %% [markdown]
 # ### Vision transformers: patches as tokens
@@ -592,7 +611,7 @@ print("tokens", tuple(by_hand.shape), "| equal to the convolution:", torch.allcl
 # - *Thirty seconds:* There are more patches and therefore more tokens, and the cost of attention grows with the square of their
 #   number. The weights stay, while the positions are interpolated on their grid, except for the class token, which has no position
 #   in the image.
-# - *They ask next:* What does halving the patch size cost? It gives four times the tokens and sixteen times the attention.
+# - *They ask next:* What does halving the patch size cost? Four times the tokens and sixteen times the attention.
 # - *The trap:* Reading patches in another order than the weight expects: a convolution's weight is channel, row, column.
 # - *Proof:* `proof-convolution`.
 
@@ -636,7 +655,7 @@ for size in (0.01, 0.1, 1.0):
 #   base.
 # - *Longer:* The original 16-bit weights aren't quite the right base either. The adapter was trained on their rounded copies, and
 #   it has learned to make up for part of the rounding.
-# - *They ask next:* How many bits does a weight take? It takes 4 plus 32/64 for the float32 scale of its block, 4.5 in all, or about
+# - *They ask next:* How many bits does a weight take? 4 plus 32/64 for the float32 scale of its block, 4.5 in all, or about
 #   4.13 if the scales are quantized too.
 # - *The trap:* Dividing a block of zeros by its largest absolute value, which is 0.
 # - *Proof:* `proof-four-bits`.
@@ -675,5 +694,5 @@ for steps in (1, 2, 4):
 #   prediction can be computed from the other. It is popular because it is simple and usually needs fewer steps.
 # - *They ask next:* How do you get down to one to four steps? With rectified flow you train again on the pairs of noise and sample
 #   that the first model produced, so the paths straighten. Distillation, as in consistency models, is the other way.
-# - *The trap:* Saying that one step is enough because the paths are straight, although only those of the training pairs are.
+# - *The trap:* Saying that one step is enough because the paths are straight. Only those of the training pairs are.
 # - *Proof:* `proof-flow`.

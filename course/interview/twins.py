@@ -213,7 +213,7 @@ RUNGS: Mapping[str, str] = {
     "What happens on separable data without a penalty?": "What happens to logistic regression on separable data?",
     "Why not the inverse of xᵀx?": "Why don't you solve least squares by inverting xᵀx?",
     "You evaluate at a higher resolution. What changes?": "What changes when a vision transformer sees a larger image?",
-    "Why not sample from the distribution directly?": ("What is the reparametrization trick, and why is it needed?"),
+    "Why not sample from the distribution directly?": ("What is the reparameterization trick, and why is it needed?"),
 }
 """What is asked after a whiteboard problem, and the question of a lesson that asks the same."""
 
