@@ -123,74 +123,35 @@ pictures.slider(draw, start={"points": 0}, points=[-40, -30, -20, -10, 0, 10])
 # - *Longer:* I'm graded on how I decompose, verify and explain, so I say what I expect from each piece before I run it.
 # - *They ask next:* How do you verify generated attention code? I use sizes that all differ, change a future token, and compare
 #   with `scaled_dot_product_attention` ([chapter 14](14_attention.ipynb)).
-# - *The trap:* Accepting code because it runs. Of fourteen faults that we planted into a training program, eight run, too, and leave the loss as it should be.
-# - *Proof:* `proof-losses`, `proof-assertion`.
+# - *The trap:* Accepting code because it runs. Of the fourteen faults we planted in a training program, eight also run without an error
+#   and leave the loss where it should be.
+# - *Proof:* `proof-assistant`, `proof-losses`, `proof-assertion`.
 #
-# ## Which question comes next? Spaced repetition
-# You have 400 questions and one evening. If you take them in order, you never reach chapter 23; if you draw them at random, you
-# spend most of the time on what you already know. So let each card *rest*, for longer every time you know the answer:
-
-# %% tags=["proof-rests"]
-import numpy as np
-
-days = (0, 1, 3, 7, 16, 35)
-
-
-def asked(knows, until=60):
-    """The days on which a card is asked; `knows` says for the first, second, … time whether you know it."""
-    day, row, found = 0, 0, []
-    while day < until:
-        found.append(day)
-        row = row + 1 if knows(len(found)) else 0
-        day += max(1, days[min(row, len(days) - 1)])
-    return found
-
-
-plans = {
-    "known each time": lambda time: True,
-    "forgotten once": lambda time: time != 3,
-    "never known": lambda time: False,
-}
-for name, knows in plans.items():
-    found = asked(knows)
-    print(f"{name:16} asked {len(found):2} times in 60 days, at first on the days {found[:6]}")
-counts = {name: (asked(knows), np.arange(1, len(asked(knows)) + 1)) for name, knows in plans.items()}
-pictures.curves(counts, xlabel="day", ylabel="times asked")
-
-# %% [markdown]
-# **Break it.** Two cards ask nearly the same thing, but each of them rests separately, so if you fail `view` today, you may
-# still not be asked about `reshape` for a month. The weakness is a *topic*, not a single card. `course interview` therefore
-# draws half of the cards with weights: a card that you failed last time counts a hundredfold, and the larger the share of points
-# that a topic has lost, the more its cards count. The other half ignores your answers, and resting cards come last.
-
-# %% tags=["proof-weak"]
-from course.interview.cards import Card
-from course.interview.history import Answer
-from course.interview.schedule import order, weakness
-
-topics = {"view": "strides", "reshape": "strides", "hooks": "autograd", "leaf": "autograd", "bucket": "several GPUs"}
-cards = {name: Card(name, "line", "03", name, topic=topic) for name, topic in topics.items()}
-past = [Answer("view", "rapid", when=0, score=0.0), Answer("hooks", "rapid", when=0, score=1.0)]
-weak = weakness(past, cards)
-print({topic: round(weak.get(topic, 0.5), 2) for topic in dict.fromkeys(topics.values())})
-draws = [order(cards.values(), past, cards, now=7200.0, rng=np.random.default_rng(seed)) for seed in range(1000)]
-print("first, of 1,000 draws two hours later:", {name: sum(each[0].name == name for each in draws) for name in topics})
-print("last:", {name: sum(each[-1].name == name for each in draws) for name in topics})
-
-# %% [markdown]
-# A topic that hasn't come up yet counts as half known, so it comes between the two. The failed card is first in most draws but
-# not in all of them, because one mistake shouldn't decide what a whole interview is about.
+# ### A round with an assistant, played through
+# The task is to add top-p sampling to a generator. What is graded is on the right:
 #
-# **Interview · You have three evenings. How do you prepare?**
-#
-# - *Thirty seconds:* I test myself first and read afterwards. A round of rapid fire finds the weak topics in ten minutes; I read
-#   those sections, write their code once, and test myself again the next day.
-# - *Longer:* The cards that I know rest for longer each time, and I spend the last evening answering aloud.
-# - *They ask next:* How do you know that you know something? I can explain it without notes, name the exception, and write the
-#   line that shows it.
-# - *The trap:* Reading the same chapter twice, which feels like knowledge but tests nothing, whereas one failed question shows
-#   what is missing.
-# - *Proof:* `proof-rests`, `proof-weak`.
+# | you | the interviewer notes |
+# |---|---|
+# | "Two pieces: one function from logits to probabilities, and the draw, which exists." | divides before prompting |
+# | "It takes (V,) logits and p, and returns (V,) probabilities that sum to 1. With 0.5, 0.3, 0.2 and p = 0.7, two tokens stay." | interface and expected value come first |
+# | *prompt:* "Write `top_p(logits, p)`: keep the fewest most likely tokens whose probabilities reach p, renormalize." | asks for one piece |
+# | *reads:* "`cumsum <= p` drops the token that crosses p. And what if the first one crosses it?" | reviews, and names an edge case |
+# | *runs the next cell:* "One token instead of two, and NaN at p = 0.4." | proves the suspicion |
+# | "Compare the sum *before* each token: `cumsum - probabilities < p`. The test passes, and I keep it." | fixes the cause, keeps the test |
+
+
+# %% tags=["proof-assistant"]
+def top_p(logits, p, fixed):
+    probabilities, order = logits.softmax(-1).sort(descending=True)
+    before = probabilities.cumsum(-1) - probabilities
+    kept = before < p if fixed else before + probabilities <= p  # the assistant wrote the latter
+    out = torch.zeros(len(logits)).scatter(0, order, probabilities * kept)
+    return [round(each, 3) for each in (out / out.sum()).tolist()]
+
+
+logits = torch.tensor([0.3, 0.5, 0.2]).log()
+for fixed in (False, True):
+    print("fixed:    " if fixed else "generated:", {p: top_p(logits, p, fixed) for p in (0.7, 0.4)})
 
 # %% [markdown] tags=["short"]
 # ## At the whiteboard: shapes before code
@@ -228,7 +189,7 @@ for name, difference in differences.items():
 #   width. Then I write the line that contracts a dimension, and then the rest.
 # - *Longer:* I say what I'm leaving out (masks, dtypes, devices), so that it counts as a choice. Then I try the code on the
 #   smallest input that isn't square.
-# - *They ask next:* What is the smallest input that would show a bug? It is one whose dimensions all differ and whose batch
+# - *They ask next:* What is the smallest input that would show a bug? One whose dimensions all differ and whose batch
 #   isn't 1, such as (2, 3, 5).
 # - *The trap:* Testing with a square matrix or a batch of one, where transposed weights and lost dimensions go unnoticed.
 # - *Proof:* `proof-shapes`.
@@ -240,6 +201,9 @@ for name, difference in differences.items():
 
 # %% tags=["proof-losses"]
 import warnings
+
+import numpy as np
+
 from course.interview import faults
 
 warnings.simplefilter("ignore")  # two of the faults make NumPy and PyTorch complain
@@ -309,7 +273,7 @@ for name in ("no fault", "label shift", "softmax twice", "clip before unscale"):
 # - *Thirty seconds:* First I print a batch with its targets. Then I check the loss: at the start, for a perfect prediction, and
 #   on one batch that the model should be able to memorize. Then I check whether each parameter has a new gradient and moves.
 # - *Longer:* That order follows the data through the program, so each check rules out what comes before it.
-# - *They ask next:* Why not begin with the learning rate? Because it is a guess that changes all the numbers at once.
+# - *They ask next:* Why not begin with the learning rate? It is a guess that changes all the numbers at once.
 # - *The trap:* Changing two things at a time, or trusting the first loss, which is near ln 8 in all four programs.
 # - *Proof:* `proof-checks`.
 #
@@ -345,9 +309,9 @@ for name in ("no fault", "mask polarity"):
 # - *Thirty seconds:* I name the observation, the hypothesis and the test, and before I run the test, I say what each outcome
 #   would mean.
 # - *Longer:* I write the test as an assertion, which proves that the fault was there and keeps it from coming back.
-# - *They ask next:* When do you stop? I stop when a line of code explains each report, and each has a test that failed before
+# - *They ask next:* When do you stop? When a line of code explains each report, and each has a test that failed before
 #   and passes now.
-# - *The trap:* Trusting a fix because "it still trains", which proves nothing, since eight of the faults don't show in the loss.
+# - *The trap:* Trusting a fix because "it still trains". Eight of the faults don't show in the loss.
 # - *Proof:* `proof-losses`, `proof-assertion`.
 
 # %% tags=["proof-assertion"]
@@ -420,9 +384,9 @@ pictures.slider(compare, start={"heads": 32}, heads=[1, 4, 8, 32])
 #
 # - *Thirty seconds:* Training takes six FLOPs per parameter and token, so 6 · 7·10⁹ · 10¹² = 4.2 · 10²² in all. If each of 256
 #   GPUs reaches 4 · 10¹⁴ FLOP/s, which is 40 % of an H100's dense peak in bfloat16, that takes 4.1 · 10⁵ seconds, or five days.
-# - *Longer:* Two of the six, a multiplication and an addition, belong to the forward pass, while the backward pass needs two
+# - *Longer:* Two of the six, a multiplication and an addition, belong to the forward pass. The backward pass needs two
 #   matrix multiplications of that size.
-# - *They ask next:* What does this leave out? It leaves out attention's own matrix multiplications, whose share grows with the
+# - *They ask next:* What does this leave out? Attention's own matrix multiplications, whose share grows with the
 #   length, and all the waiting for memory and for other GPUs, so reaching half of the peak is already good.
 # - *The trap:* Using the vendor's peak with sparsity, which is twice the dense one.
 # - *Proof:* `proof-six`.
@@ -473,7 +437,7 @@ print(
 #   TB/s, which takes 18 ms, so each user gets at most 56 tokens per second.
 # - *They ask next:* How do you halve the cost? Weights and caches in FP8 halve both the memory and the traffic, and paged caches
 #   avoid reserving the longest length for every request ([chapter 22b](22b_memory.ipynb)).
-# - *The trap:* Dividing only the weights by 80 GB, although here the caches need five times as much as the weights.
+# - *The trap:* Dividing only the weights by 80 GB. Here the caches need five times as much.
 # - *Proof:* `proof-capacity`.
 
 # %% [markdown] tags=["short"]
@@ -490,10 +454,10 @@ notebook.show()
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. What Brier score do you get if you say 50 % each time? You get 0.25.
+# 1. What Brier score do you get if you say 50 % each time? 0.25.
 # 2. What does a loss below the entropy of the data suggest? The input contains the target.
-# 3. How much memory does Adam in mixed precision take per parameter, without activations? It takes 16 bytes.
-# 4. How many FLOPs does training take for each parameter and token? It takes six.
+# 3. How much memory does Adam in mixed precision take per parameter, without activations? 16 bytes.
+# 4. How many FLOPs does training take for each parameter and token? Six.
 # 5. What does a good test of a bug do before the bug is fixed? It fails.
 #
 # ## Ten lines to remember
@@ -513,3 +477,71 @@ notebook.show()
 # predict a loop, write a linear layer, fix a program with four faults, and estimate; two long debug rounds follow. Then run an
 # interview a day, until your curve lies near the diagonal. Chapters [26](26_whiteboard_decoder.ipynb) to
 # [29](29_whiteboard_classics.ipynb) have more problems for the whiteboard.
+
+# %% [markdown]
+# ## If you have time
+# ### Which question comes next? Spaced repetition
+# You have 400 questions and one evening. If you take them in order, you never reach chapter 23; if you draw them at random, you
+# spend most of the time on what you already know. So let each card *rest*, for longer every time you know the answer:
+
+# %% tags=["proof-rests"]
+import numpy as np
+
+days = (0, 1, 3, 7, 16, 35)
+
+
+def asked(knows, until=60):
+    """The days on which a card is asked; `knows` says for the first, second, … time whether you know it."""
+    day, row, found = 0, 0, []
+    while day < until:
+        found.append(day)
+        row = row + 1 if knows(len(found)) else 0
+        day += max(1, days[min(row, len(days) - 1)])
+    return found
+
+
+plans = {
+    "known each time": lambda time: True,
+    "forgotten once": lambda time: time != 3,
+    "never known": lambda time: False,
+}
+for name, knows in plans.items():
+    found = asked(knows)
+    print(f"{name:16} asked {len(found):2} times in 60 days, at first on the days {found[:6]}")
+counts = {name: (asked(knows), np.arange(1, len(asked(knows)) + 1)) for name, knows in plans.items()}
+pictures.curves(counts, xlabel="day", ylabel="times asked")
+
+# %% [markdown]
+# **Break it.** Two cards ask nearly the same thing, but each of them rests separately, so if you fail `view` today, you may
+# still not be asked about `reshape` for a month. The weakness is a *topic*, not a single card. `course interview` therefore
+# draws half of the cards with weights: a card that you failed last time counts a hundredfold, and the larger the share of points
+# that a topic has lost, the more its cards count. The other half ignores your answers, and resting cards come last.
+
+# %% tags=["proof-weak"]
+from course.interview.cards import Card
+from course.interview.history import Answer
+from course.interview.schedule import order, weakness
+
+topics = {"view": "strides", "reshape": "strides", "hooks": "autograd", "leaf": "autograd", "bucket": "several GPUs"}
+cards = {name: Card(name, "line", "03", name, topic=topic) for name, topic in topics.items()}
+past = [Answer("view", "rapid", when=0, score=0.0), Answer("hooks", "rapid", when=0, score=1.0)]
+weak = weakness(past, cards)
+print({topic: round(weak.get(topic, 0.5), 2) for topic in dict.fromkeys(topics.values())})
+draws = [order(cards.values(), past, cards, now=7200.0, rng=np.random.default_rng(seed)) for seed in range(1000)]
+print("first, of 1,000 draws two hours later:", {name: sum(each[0].name == name for each in draws) for name in topics})
+print("last:", {name: sum(each[-1].name == name for each in draws) for name in topics})
+
+# %% [markdown]
+# A topic that hasn't come up yet counts as half known, so it comes between the two. The failed card is first in most draws but
+# not in all of them, because one mistake shouldn't decide what a whole interview is about.
+#
+# **Interview · You have three evenings. How do you prepare?**
+#
+# - *Thirty seconds:* I test myself first and read afterwards. A round of rapid fire finds the weak topics in ten minutes; I read
+#   those sections, write their code once, and test myself again the next day.
+# - *Longer:* The cards that I know rest for longer each time, and I spend the last evening answering aloud.
+# - *They ask next:* How do you know that you know something? I can explain it without notes, name the exception, and write the
+#   line that shows it.
+# - *The trap:* Reading the same chapter twice, which feels like knowledge but tests nothing. One failed question shows what is
+#   missing.
+# - *Proof:* `proof-rests`, `proof-weak`.

@@ -70,7 +70,6 @@ print(f"if all scores were equal: AUC {last:.0f} with the positives last, {first
 #   positives, so if these are rare, most of what I accept may still be wrong. Then I look at precision and recall, or at average
 #   precision.
 # - *Longer:* Random scores have an AUC of 0.5 whatever the data, but their average precision is the share of positives, here 5 %.
-#   So I report average precision together with that share.
 # - *They ask next:* Are the scores probabilities? The AUC can't tell, because every strictly increasing function of the scores
 #   leaves it unchanged. I compare predicted with observed frequencies, and calibrate, for example with a temperature.
 # - *They ask next:* How do you compute it in N log N? You sort the scores and sum the positives' ranks, where equal scores share
@@ -155,8 +154,7 @@ for exponent in (2, 4, 6):
 #
 # - *Thirty seconds:* The condition number of xᵀx is the square of x's, so I would lose twice as many digits. (With a large residual
 #   the problem itself loses them.) Instead I take QR or the SVD, or I add a ridge penalty, which raises the small eigenvalues.
-# - *Longer:* In float64 there are about 16 digits. At a condition number of 10⁶, QR keeps about ten of them, and the normal equations
-#   about four.
+# - *Longer:* At a condition number of 10⁶, QR keeps about ten of float64's 16 digits, the normal equations about four.
 # - *They ask next:* When would you use gradient descent instead? When a decomposition takes too long or doesn't fit into memory
 #   because N or D is large, or when the model isn't linear anyway.
 # - *They ask next:* What do L1 and L2 penalties do differently? L2 shrinks all weights. The optimum with L1 has some weights at
@@ -430,8 +428,7 @@ for t in (1, 5, 99):
 # - *Thirty seconds:* It learns to predict the noise in x = √ᾱ · data + √(1 − ᾱ) · noise for every timestep, by a mean squared
 #   error. To sample, it starts from pure noise. In each step it estimates the data from the predicted noise and moves to the mean
 #   of the posterior of the timestep before. Then it adds a little noise, except in the last step.
-# - *Longer:* Predicting the noise, the data or a velocity is the same regression with other weights per timestep, since each follows
-#   from the other two and x.
+# - *Longer:* Predicting the noise, the data or a velocity is the same regression with other weights per timestep.
 # - *They ask next:* Why is DDIM faster? With η = 0 it adds no noise and follows an ordinary differential equation, so it can skip
 #   timesteps. Exercise 12 runs both samplers with strides of 1, 7 and 10.
 # - *The trap:* Mixing the guidance conventions: a scale of 1 means no guidance in one of them and a strong one in the other.
