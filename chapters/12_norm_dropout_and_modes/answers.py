@@ -725,3 +725,94 @@ def folded(linear: torch.nn.Linear, bn: torch.nn.BatchNorm1d) -> torch.nn.Linear
     new.weight = torch.nn.Parameter(columns.T.contiguous())
     new.bias = torch.nn.Parameter(at_zero.clone())
     return new
+
+
+# %% answer="norm_repair_leak" wrong="the mean that is subtracted is scaled by the momentum, through detach"
+class Centre(torch.nn.Module):
+    """Subtracts each column's mean: the batch's mean in training mode, the running mean in evaluation mode."""
+
+    def __init__(self, features: int, momentum: float = 0.1) -> None:
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("running", torch.zeros(features))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if not self.training:
+            return x - self.running
+        mean = x.mean(0)
+        self.running.mul_(1 - self.momentum).add_(mean.detach().mul_(self.momentum))
+        return x - mean
+
+
+# %% answer="norm_repair_leak" wrong="a parameter for the buffer"
+class Centre(torch.nn.Module):
+    """Subtracts each column's mean: the batch's mean in training mode, the running mean in evaluation mode."""
+
+    def __init__(self, features: int, momentum: float = 0.1) -> None:
+        super().__init__()
+        self.momentum = momentum
+        self.running = torch.nn.Parameter(torch.zeros(features), requires_grad=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if not self.training:
+            return x - self.running
+        mean = x.mean(0)
+        with torch.no_grad():
+            self.running.mul_(1 - self.momentum).add_(self.momentum * mean)
+        return x - mean
+
+
+# %% answer="norm_repair_leak" wrong="no update under no_grad"
+class Centre(torch.nn.Module):
+    """Subtracts each column's mean: the batch's mean in training mode, the running mean in evaluation mode."""
+
+    def __init__(self, features: int, momentum: float = 0.1) -> None:
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("running", torch.zeros(features))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if not self.training:
+            return x - self.running
+        mean = x.mean(0)
+        if torch.is_grad_enabled():
+            with torch.no_grad():
+                self.running.mul_(1 - self.momentum).add_(self.momentum * mean)
+        return x - mean
+
+
+# %% answer="norm_repair_leak" right="a decorated helper and lerp_"
+class Centre(torch.nn.Module):
+    """Subtracts each column's mean: the batch's mean in training mode, the running mean in evaluation mode."""
+
+    def __init__(self, features: int, momentum: float = 0.1) -> None:
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("running", torch.zeros(features))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.training:
+            self._follow(x)
+            return x - x.mean(dim=0, keepdim=True)
+        return x - self.running
+
+    @torch.no_grad()
+    def _follow(self, x):
+        self.running.lerp_(x.mean(0), self.momentum)
+
+
+# %% answer="norm_repair_leak" right="augmented assignment, mean detached"
+class Centre(torch.nn.Module):
+    """Subtracts each column's mean: the batch's mean in training mode, the running mean in evaluation mode."""
+
+    def __init__(self, features: int, momentum: float = 0.1) -> None:
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("running", torch.zeros(features))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if not self.training:
+            return x - self.running
+        mean = x.mean(0)
+        self.running += self.momentum * (mean.detach() - self.running)
+        return x - mean

@@ -1177,8 +1177,9 @@ def folded(linear, bn):
 # RuntimeError: Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. ...
 # ```
 #
-# Fix the layer. A state dict that was taken before a step must show the new values after it, and the gradients of the
-# input must stay as they are in both modes.
+# Fix the layer. A state dict that was taken before a step must show the new values after it, and the outputs and the
+# gradients of the input must stay as they are in both modes. `running` remains a buffer, which every forward pass in
+# training mode updates, even under `torch.no_grad()`.
 
 
 # %% solution="norm_repair_leak"
@@ -1212,12 +1213,17 @@ class Centre(torch.nn.Module):
 generator = check.rng()
 features, momentum = int(generator.integers(2, 5)), float(generator.integers(2, 5)) / 10
 layer = Centre(features, momentum)
-held, gradients = layer.state_dict()["running"], []
+held, outputs, gradients = layer.state_dict()["running"], [], []
 for _ in range(3):
     x = torch.tensor(generator.normal(2, 1, (4, features)).astype(np.float32)).requires_grad_()
     weight = torch.tensor(generator.normal(0, 1, (4, features)).astype(np.float32))
-    check.error((layer(x) * weight).sum().backward)
+    output = layer(x)
+    check.error((output * weight).sum().backward)
+    outputs.append(output.detach())
     gradients.append(x.grad)
+trained = layer.running.detach().clone()
+with torch.no_grad():
+    unrecorded = layer(torch.tensor(generator.normal(4, 1, (4, features)).astype(np.float32)))
 after = layer.running.detach().clone()
 layer.eval()
 new = torch.tensor(generator.normal(2, 1, (2, features)).astype(np.float32)).requires_grad_()
@@ -1226,8 +1232,11 @@ check.error(output.sum().backward)
 check.show(
     {
         "momentum": momentum,
+        "outputs in training": outputs,
         "gradients": gradients,
-        "running mean": after,
+        "running mean": trained,
+        "output under no_grad": unrecorded,
+        "running mean after a pass under no_grad": after,
         "has a history": layer.running.requires_grad,
         "a copy can be made": check.error(copy.deepcopy, layer) is None,
         "a state dict taken before sees": held.detach(),
@@ -1237,9 +1246,12 @@ check.show(
         "gradient in evaluation": new.grad,
         "evaluation changed it": not torch.equal(layer.running.detach(), after),
         "in the state dict": list(layer.state_dict()),
+        "buffers": [name for name, _ in layer.named_buffers()],
+        "parameters": [name for name, _ in layer.named_parameters()],
     },
     rtol=1e-4,
-    text="Three training steps and one evaluation.",
+    atol=1e-5,
+    text="Three training steps, a pass in training mode under no_grad, and one evaluation.",
 )
 
 # %% [markdown] hint="norm_repair_leak"
