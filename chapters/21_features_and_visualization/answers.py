@@ -508,3 +508,48 @@ def pca(x: Tensor, k: int, steps: int = 200) -> tuple[Tensor, Tensor]:
             v = -v
         found.append((v, (v * times(v)).sum()))
     return stack([direction for direction, _ in found]), stack([variance for _, variance in found])
+
+
+# %% answer="features_repair_hook" wrong="copies into the first batch's tensor"
+def watch(model, names):
+    """A dict that each forward pass fills with copies of the outputs of the named modules, and the hooks' handles."""
+    found = {}
+
+    def keep(name):
+        def hook(module, args, result):
+            if name in found:
+                found[name].copy_(result.detach())
+            else:
+                found[name] = result.detach().clone()
+
+        return hook
+
+    handles = [model.get_submodule(name).register_forward_hook(keep(name)) for name in names]
+    return found, handles
+
+
+# %% answer="features_repair_hook" right="a dict's update in a lambda"
+def watch(model, names):
+    found = {}
+    modules = dict(model.named_modules())
+    return found, [
+        modules[name].register_forward_hook(lambda m, a, r, name=name: found.update({name: r.detach().clone()}))
+        for name in names
+    ]
+
+
+# %% answer="features_repair_hook" right="a copy under no_grad, and the output itself is returned"
+def watch(model, names):
+    """A dict that each forward pass fills with copies of the outputs of the named modules, and the hooks' handles."""
+    found = {}
+
+    def keep(name):
+        def hook(module, args, result):
+            with torch.no_grad():
+                found[name] = torch.empty_like(result).copy_(result)
+            return result
+
+        return hook
+
+    handles = [model.get_submodule(name).register_forward_hook(keep(name)) for name in names]
+    return found, handles

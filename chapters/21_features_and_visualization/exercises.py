@@ -1203,7 +1203,7 @@ def watch(model, names):
 generator = check.rng()
 torch.manual_seed(check.seed())
 model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(inplace=True), nn.Linear(4, 2))
-batches = [torch.tensor(generator.normal(size=(5, 3)).astype("float32")) for _ in range(2)]
+batches = [torch.tensor(generator.normal(size=(rows, 3)).astype("float32")) for rows in (5, 3, 1)]
 alone = [model(batch).detach() for batch in batches]
 given = [model[0](batch).detach() for batch in batches]
 found, handles = watch(model, ["0", "2"])
@@ -1212,6 +1212,8 @@ first.square().sum().backward()
 slopes = model[0].weight.grad
 kept = {name: value.detach().clone() for name, value in found.items()}
 second = model(batches[1])
+kept_second = found["0"].detach().clone() if "0" in found else None
+third = model(batches[2])
 values = {
     "names": sorted(kept),
     "kept of the first layer": kept.get("0"),
@@ -1221,14 +1223,16 @@ values = {
     "predictions without hooks": alone[0],
     "gradient of the first layer": slopes,
     "predictions for the second batch": second.detach(),
-    "kept of the second batch": found["0"].detach() if "0" in found else None,
+    "kept of the second batch": kept_second,
+    "predictions for one example": third.detach(),
+    "kept of one example": found["0"].detach() if "0" in found else None,
     "kept with a graph": any(value.requires_grad for value in found.values()),
     "handles": len(handles),
 }
 for handle in handles:
     handle.remove()
 values["hooks left"] = sum(len(module._forward_hooks) for module in model.modules())
-check.show(values, text="A network that is watched, in two forward passes.")
+check.show(values, text="A network that is watched, in three forward passes: a batch of 5, of 3 and of 1.")
 
 # %% [markdown] hint="features_repair_hook"
 # Follow the value that passes from layer 0 to layer 1. Which tensor is it in the first forward pass, and which in the
