@@ -201,7 +201,7 @@ def view_strides(size, stride, wanted):
     return tuple(reversed(result)) if place < 0 else None
 
 
-# %% answer="views_transpose_expand_squeeze" right="as first written, from the task alone"
+# %% answer="views_transpose_expand_squeeze" right="as first written, but for squeeze(())"
 def transpose(x, dim0, dim1):
     if x.ndim == 0:
         normalize_dim(dim0, 1), normalize_dim(dim1, 1)
@@ -239,7 +239,7 @@ def expand(x, size):
 
 
 def squeeze(x, dim=None):
-    dims = normalize_dims(dim, x.ndim)
+    dims = () if dim == () else normalize_dims(dim, x.ndim)
     keep = [i for i in range(x.ndim) if i not in dims or x.shape[i] != 1]
     return tuple(x.shape[i] for i in keep), tuple(x.strides[i] for i in keep), x.offset
 
@@ -282,7 +282,7 @@ def expand(x, size):
 
 
 def squeeze(x, dim=None):
-    dims = normalize_dims(dim, x.ndim)
+    dims = () if dim == () else normalize_dims(dim, x.ndim)
     keep = [i for i in range(x.ndim) if i not in dims or x.shape[i] != 1]
     return tuple(x.shape[i] for i in keep), tuple(x.strides[i] for i in keep), x.offset
 
@@ -687,3 +687,116 @@ def patches(x, side, step):
         strides[dim] = strides[dim] * step
         x = x.as_strided(tuple(sizes), tuple(strides))
     return x
+
+
+# %% answer="views_transpose_expand_squeeze" wrong="squeeze of no dimension removes all" spoils="squeeze"
+def transpose(x, dim0, dim1):
+    first, second = normalize_dim(dim0, x.ndim), normalize_dim(dim1, x.ndim)
+    size, stride = list(x.shape), list(x.strides)
+    if x.ndim:
+        size[first], size[second] = size[second], size[first]
+        stride[first], stride[second] = stride[second], stride[first]
+    return tuple(size), tuple(stride), x.offset
+
+
+def expand(x, size):
+    added = len(size) - x.ndim
+    if added < 0:
+        raise words.too_few_sizes(x, size)
+    sizes, strides = [], []
+    for dim, wanted in enumerate(size):
+        if dim < added:
+            if wanted == -1:
+                raise words.nothing_to_keep(dim)
+            sizes.append(wanted)
+            strides.append(0)
+            continue
+        length, step = x.shape[dim - added], x.strides[dim - added]
+        if wanted == -1 or wanted == length:
+            sizes.append(length)
+            strides.append(step)
+        elif length == 1:
+            sizes.append(wanted)
+            strides.append(0)
+        else:
+            raise words.not_stretchable(x, size, dim)
+    return tuple(sizes), tuple(strides), x.offset
+
+
+def squeeze(x, dim=None):
+    named = normalize_dims(dim or None, x.ndim) if dim != 0 else normalize_dims(0, x.ndim)
+    kept = [each for each in range(x.ndim) if x.shape[each] != 1 or each not in named]
+    return tuple(x.shape[each] for each in kept), tuple(x.strides[each] for each in kept), x.offset
+
+
+# %% answer="views_transpose_expand_squeeze" right="a permutation, and a shape padded with ones"
+def transpose(x, dim0, dim1):
+    order = list(range(x.ndim))
+    a, b = (normalize_dim(d, x.ndim) for d in (dim0, dim1))
+    if order:
+        order[a], order[b] = b, a
+    return tuple(x.shape[o] for o in order), tuple(x.strides[o] for o in order), x.offset
+
+
+def expand(x, size):
+    new = len(size) - len(x.shape)
+    if new < 0:
+        raise words.too_few_sizes(x, size)
+    shape, steps = (1,) * new + tuple(x.shape), (0,) * new + tuple(x.strides)
+    wanted = tuple(l if s == -1 and d >= new else s for d, (s, l) in enumerate(zip(size, shape)))
+    for d in reversed(range(len(size))):
+        if wanted[d] == -1:
+            raise words.nothing_to_keep(d)
+        if shape[d] not in (1, wanted[d]):
+            raise words.not_stretchable(x, size, d)
+    return wanted, tuple(t * (w == l) for t, w, l in zip(steps, wanted, shape)), x.offset
+
+
+def squeeze(x, dim=None):
+    dims = range(x.ndim) if dim is None else normalize_dims(dim, x.ndim) if dim != () else ()
+    pairs = [(l, s) for i, (l, s) in enumerate(zip(x.shape, x.strides)) if not (l == 1 and i in set(dims))]
+    shape, steps = zip(*pairs) if pairs else ((), ())
+    return shape, steps, x.offset
+
+
+# %% answer="views_transpose_expand_squeeze" right="deletes from the back"
+def transpose(x, dim0, dim1):
+    first, second = normalize_dim(dim0, x.ndim), normalize_dim(dim1, x.ndim)
+    size, stride = list(x.shape), list(x.strides)
+    if x.ndim:
+        size[first], size[second] = size[second], size[first]
+        stride[first], stride[second] = stride[second], stride[first]
+    return tuple(size), tuple(stride), x.offset
+
+
+def expand(x, size):
+    added = len(size) - x.ndim
+    if added < 0:
+        raise words.too_few_sizes(x, size)
+    sizes, strides = [], []
+    for dim, wanted in enumerate(size):
+        if dim < added:
+            if wanted == -1:
+                raise words.nothing_to_keep(dim)
+            sizes.append(wanted)
+            strides.append(0)
+            continue
+        length, step = x.shape[dim - added], x.strides[dim - added]
+        if wanted == -1 or wanted == length:
+            sizes.append(length)
+            strides.append(step)
+        elif length == 1:
+            sizes.append(wanted)
+            strides.append(0)
+        else:
+            raise words.not_stretchable(x, size, dim)
+    return tuple(sizes), tuple(strides), x.offset
+
+
+def squeeze(x, dim=None):
+    size, stride = list(x.shape), list(x.strides)
+    named = list(range(x.ndim)) if dim is None else [] if dim == () else list(normalize_dims(dim, x.ndim))
+    for each in sorted(named, reverse=True):
+        if x.ndim and size[each] == 1:
+            del size[each], stride[each]
+    return tuple(size), tuple(stride), x.offset

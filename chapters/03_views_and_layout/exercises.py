@@ -320,8 +320,9 @@ def view_strides(size, stride, wanted):
 # ### Exercise 3 · Three views
 # Each function takes the tensor and returns `(sizes, strides, offset)`, as `permute` does in the lesson. You start from
 # `x.shape`, `x.strides` and `x.offset`. `normalize_dim(dim, ndim)` counts a dimension from the front and raises
-# PyTorch's error; `normalize_dims(dim, ndim)` does so for one dimension, for several, or for None, which means all. The
-# strides of dimensions that have length 1 in the result aren't graded, because no step is taken along them.
+# PyTorch's error; `normalize_dims(dim, ndim)` does so for one dimension, for several, or for all, given None or an empty
+# tuple. In `squeeze`, however, an empty tuple names no dimension. The strides of dimensions that have length 1 in the
+# result aren't graded, because no step is taken along them.
 
 
 # %% docstrings="views_transpose_expand_squeeze"
@@ -355,8 +356,8 @@ def expand():
 def squeeze():
     """Remove dimensions of length 1: all of them if `dim` is None, otherwise those named.
 
-    A named dimension of another length stays, without an error. Returns (sizes,
-    strides, offset).
+    An empty tuple names none. A named dimension of another length stays, without an
+    error. Returns (sizes, strides, offset).
 
     Raises:
         IndexError: there is no such dimension.
@@ -403,6 +404,7 @@ steps = {
     "number.squeeze(0)": lambda: mytorch.tensor(7).squeeze(0),
     "x.squeeze(-3)": lambda: x.squeeze(-3),
     "x.squeeze((0, -2))": lambda: x.squeeze((0, -2)),
+    "x.squeeze(())": lambda: x.squeeze(()),
     "x.squeeze((1, -2))": lambda: x.squeeze((1, -2)),
     "x.squeeze(3)": lambda: x.squeeze(3),
     "zeros(1, 0).squeeze((0, 1))": lambda: mytorch.zeros(1, 0).squeeze((0, 1)),
@@ -473,6 +475,15 @@ def squeeze(x, dim=None):
 def squeeze(x, dim=None):
     named = normalize_dims(dim, x.ndim)
     kept = [each for each in range(x.ndim) if each not in named or x.shape[each] > 1]
+    return tuple(x.shape[each] for each in kept), tuple(x.strides[each] for each in kept), x.offset
+
+
+# %% mutant="views_transpose_expand_squeeze"
+# Takes no dimension for all
+# `squeeze(())` names no dimension, so nothing is removed. `normalize_dims` takes an empty tuple for all, as a sum does.
+def squeeze(x, dim=None):
+    named = normalize_dims(dim, x.ndim)
+    kept = [each for each in range(x.ndim) if x.shape[each] != 1 or each not in named]
     return tuple(x.shape[each] for each in kept), tuple(x.strides[each] for each in kept), x.offset
 
 
