@@ -1189,3 +1189,66 @@ def forward(
     if need_weights and average_attn_weights:
         weights = weights.sum(1) / self.num_heads
     return output.transpose(0, place), weights
+
+
+# %% answer="attention_kv_cache" wrong="detaches the cache"
+class CachedAttention:
+    def __init__(self, layer):
+        self.layer = layer
+        self.keys = self.values = None
+
+    def step(self, x):
+        """The outputs (B, T, C) of the new positions."""
+        B, T, C = x.shape
+        heads = self.layer.n_head
+        q, k, v = (each.view(B, T, heads, C // heads).transpose(1, 2) for each in self.layer.c_attn(x).split(C, 2))
+        if self.keys is not None:
+            k, v = torch.cat([self.keys, k], 2), torch.cat([self.values, v], 2)
+        self.keys, self.values = k.detach(), v.detach()
+        length = k.shape[2]
+        mask = torch.ones(T, length, dtype=torch.bool).tril(length - T)
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return self.layer.c_proj(y.transpose(1, 2).reshape(B, T, C))
+
+
+# %% answer="attention_kv_cache" right="attention written out"
+class CachedAttention:
+    def __init__(self, layer):
+        self.layer = layer
+        self.keys = self.values = None
+
+    def step(self, x):
+        B, T, C = x.shape
+        h = self.layer.n_head
+        qkv = self.layer.c_attn(x).reshape(B, T, 3, h, C // h).permute(2, 0, 3, 1, 4)
+        q, k, v = qkv[0], qkv[1], qkv[2]
+        self.keys = k if self.keys is None else torch.cat((self.keys, k), dim=-2)
+        self.values = v if self.values is None else torch.cat((self.values, v), dim=-2)
+        scores = q @ self.keys.transpose(-2, -1) / (C // h) ** 0.5
+        start = self.keys.size(2) - T
+        future = torch.arange(self.keys.size(2))[None, :] > torch.arange(T)[:, None] + start
+        weights = scores.masked_fill(future, float("-inf")).softmax(-1)
+        return self.layer.c_proj((weights @ self.values).permute(0, 2, 1, 3).reshape(B, T, C))
+
+
+# %% answer="attention_kv_cache" right="one query at a time, without a mask"
+class CachedAttention:
+    def __init__(self, layer):
+        self.layer = layer
+        self.keys = self.values = None
+
+    def step(self, x):
+        """The outputs (B, T, C) of the new positions."""
+        B, T, C = x.shape
+        heads = self.layer.n_head
+        q, k, v = (each.view(B, T, heads, C // heads).transpose(1, 2) for each in self.layer.c_attn(x).split(C, 2))
+        if self.keys is not None:
+            k, v = torch.cat([self.keys, k], 2), torch.cat([self.values, v], 2)
+        self.keys, self.values = k, v
+        length = k.shape[2]
+        pieces = [
+            F.scaled_dot_product_attention(q[:, :, t : t + 1], k[:, :, : length - T + t + 1], v[:, :, : length - T + t + 1])
+            for t in range(T)
+        ]
+        y = torch.cat(pieces, 2)
+        return self.layer.c_proj(y.transpose(1, 2).reshape(B, T, C))

@@ -1278,10 +1278,11 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 # ### Exercise 5 · A KV cache
 # `layer` is the `CausalSelfAttention` of `minitorch/models/gpt.py`. `layer.c_attn` projects (B, T, C) to queries,
 # keys and values side by side, (B, T, 3 C); `layer.n_head` heads attend; and `layer.c_proj` is the output projection.
-# Write an attention layer with a cache. `step(x)` takes the *new* positions (B, T, C), any number of them, and
-# returns their outputs as if the layer had been given the whole sequence. Keep keys and values in `self.keys` and
-# `self.values` of shape (B, heads, length, C / heads), both of which start as None. Each position may go through
-# `c_attn` only once, and there is no dropout.
+# Write an attention layer with a cache. `step(x)` takes the *new* positions (B, T, C), one or more of them, and
+# returns their outputs as if the layer had been given the whole sequence. Gradients flow through the cache, too, so that
+# an output's gradient reaches all earlier positions. Keep keys and values in `self.keys` and `self.values` of shape
+# (B, heads, length, C / heads), both of which start as None. Each position may go through `c_attn` only once, and there
+# is no dropout.
 
 
 # %% solution="attention_kv_cache"
@@ -1331,6 +1332,10 @@ for name, sizes in {"one by one": [1] * 7, "a prompt first": [4, 1, 1, 1], "in p
 first, second = CachedAttention(layer), CachedAttention(layer)
 first.step(x[:, :3]), second.step(x[:, 3:])
 outcomes["a second cache in between"] = first.step(x[:, 3:5]).sum(-1).detach()
+pieces, cached = x.clone().requires_grad_(), CachedAttention(layer)
+cached.step(pieces[:, :3])
+check.error(cached.step(pieces[:, 3:5]).square().sum().backward)
+outcomes["gradient of the input, through the cache"] = pieces.grad
 low = CachedAttention(CausalSelfAttention(GPTConfig(n_embd=12, n_head=2)).to(torch.bfloat16))
 outcomes["gradients are recorded"] = torch.is_grad_enabled()
 outcomes["output of a bfloat16 layer"] = low.step(x.to(torch.bfloat16)).dtype
