@@ -1984,3 +1984,82 @@ def lloyd(x, centers, steps):
         if last == labels:
             break
     return np.array(centers), np.array(labels), sum(nearest(point)[1] for point in x)
+
+
+# %% answer="classics_auc" wrong="each positive against all negatives"
+import numpy as np
+
+
+def auc(scores, labels):
+    pos, neg = scores[labels == 1], scores[labels != 1]
+    if not len(pos) or not len(neg):
+        return float("nan")
+    wins = 0.0
+    for score in pos:
+        wins += (score > neg).sum() + 0.5 * (score == neg).sum()
+    return float(wins / (len(pos) * len(neg)))
+
+
+def average_precision(scores, labels):
+    _, place, counts = np.unique(-scores, return_inverse=True, return_counts=True)
+    hits = np.bincount(place, weights=labels, minlength=len(counts))
+    if not hits.sum():
+        return float("nan")
+    return float((hits / hits.sum() * (np.cumsum(hits) / np.cumsum(counts))).sum())
+
+
+# %% answer="classics_auc" right="sorted classes, and groups of equal scores one by one"
+import numpy as np
+
+
+def auc(scores, labels):
+    pos, neg = np.sort(scores[labels == 1]), np.sort(scores[labels == 0])
+    if pos.size == 0 or neg.size == 0:
+        return float("nan")
+    below = np.searchsorted(neg, pos, "left")
+    upto = np.searchsorted(neg, pos, "right")
+    return float((below + upto).mean() / 2 / neg.size)
+
+
+def average_precision(scores, labels):
+    order = np.argsort(scores, kind="stable")[::-1]
+    s, y = scores[order], labels[order]
+    if not y.any():
+        return float("nan")
+    total = hits = seen = 0
+    i, result = 0, 0.0
+    while i < len(s):
+        j = i + np.searchsorted(-s[i:], -s[i], "right")
+        new = int(y[i:j].sum())
+        hits, seen = hits + new, j
+        result += new * hits / seen
+        i = j
+    return result / int(y.sum())
+
+
+# %% answer="classics_auc" right="the trapezoids of the ROC curve, both measures from one curve"
+import numpy as np
+
+
+def _curve(scores, labels):
+    order = np.argsort(-scores, kind="mergesort")
+    s = scores[order]
+    y = np.asarray(labels, dtype=float)[order]
+    last = np.flatnonzero(np.r_[s[1:] != s[:-1], True])
+    return np.cumsum(y)[last], last + 1
+
+
+def auc(scores, labels):
+    P = float(np.sum(labels))
+    if P == 0 or P == len(labels):
+        return np.nan
+    hits, taken = _curve(scores, labels)
+    x, y = np.r_[0, (taken - hits) / (len(labels) - P)], np.r_[0, hits / P]
+    return float(np.sum(np.diff(x) * (y[1:] + y[:-1]) / 2))
+
+
+def average_precision(scores, labels):
+    if np.sum(labels) == 0:
+        return np.nan
+    hits, taken = _curve(scores, labels)
+    return float(np.sum(np.diff(hits, prepend=0) / hits[-1] * hits / taken))
