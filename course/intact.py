@@ -27,9 +27,11 @@ def intact(call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     given |= {f"argument {name!r}": each for name, each in named.items()}
     before, records = {name: _state(each) for name, each in given.items()}, _records()
     result = call(*arguments, **named)
+    called = getattr(call, "__name__", "")
+    what = f"`{called}`" if called.isidentifier() else "the call"
     for name, each in given.items():
         if _state(each) != before[name]:
-            raise ChangedError(f"the call changes {name}, which belongs to the caller: compute with a copy")
+            raise ChangedError(f"{what} changes {name}, which belongs to the caller: compute with a copy")
     if _records() != records:
         raise ChangedError("the call leaves the recording of gradients switched on or off: restore what it was before")
     return result

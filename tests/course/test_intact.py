@@ -34,6 +34,14 @@ def test_a_call_that_changes_an_argument_is_refused(argument: Any, changes: Call
         check.intact(lambda _, x: changes(x), 0, argument)
 
 
+def test_the_function_that_changed_an_argument_is_named() -> None:
+    def halve(values: np.ndarray) -> None:
+        values /= 2
+
+    with pytest.raises(ChangedError, match="`halve` changes argument 1, which"):
+        check.intact(halve, np.ones(2))
+
+
 def test_an_argument_that_is_passed_by_name_is_named() -> None:
     with pytest.raises(ChangedError, match="the call changes argument 'rows', which"):
         check.intact(lambda *, rows: rows.clear(), rows=[1])
