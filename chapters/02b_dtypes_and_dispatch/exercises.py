@@ -668,6 +668,16 @@ def mean(x, dim=None, keepdim=False):
 
 
 # %% mutant="storage_mean_var"
+# Divides by at least 1 in the mean
+# The mean of no elements is 0 / 0, which is nan, as in PyTorch. Divide by n, even if it is 0.
+def mean(x, dim=None, keepdim=False):
+    check_floating(x, "mean")
+    wide = x.float() if x.dtype.itemsize == 2 else x
+    result = wide.sum(dim, keepdim) / max(elements_along(x, dim), 1)
+    return result if wide is x else _to_copy(result, x.dtype)
+
+
+# %% mutant="storage_mean_var"
 # Divides in 16 bits, then sums
 # Dividing first doesn't overflow, but each quotient is rounded: a quarter of the smallest float16 is 0. Compute in
 # float32.
