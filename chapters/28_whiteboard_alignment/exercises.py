@@ -91,8 +91,9 @@ logits = drawn(generator, B, T, V)
 def tried(logits, *rest):
     logits = logits.clone().requires_grad_()
     loss = sft_loss(logits, *rest)
-    loss.backward()
-    return {"loss": loss, "positions that learn": (logits.grad != 0).any(-1), "gradient": logits.grad}
+    refused, grad = check.error(loss.backward), logits.grad
+    learn = None if grad is None else (grad != 0).any(-1)
+    return {"loss": loss, "error of its backward": refused, "positions that learn": learn, "gradient": grad}
 
 
 check.show(
