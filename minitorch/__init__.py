@@ -144,7 +144,10 @@ from minitorch.ops.views.shape import (
 from minitorch.ops.views.slicing import (
     diagonal, diagonal_scatter, narrow, narrow_copy, select, select_scatter, slice_scatter,
 )  # fmt: skip
-from minitorch.ops.views.splitting import chunk, dsplit, hsplit, split, split_with_sizes, tensor_split, unbind, vsplit
+from minitorch.ops.views.splitting import (
+    chunk, dsplit, hsplit, split, split_with_sizes, tensor_split, unbind, unsafe_chunk, unsafe_split,
+    unsafe_split_with_sizes, vsplit,
+)  # fmt: skip
 from minitorch.ops.views.striding import as_strided, as_strided_scatter, resize_as_
 from minitorch.ops.views.transposition import (
     adjoint, moveaxis, movedim, permute, t, transpose, transpose as swapaxes, transpose as swapdims,

@@ -22,7 +22,7 @@ from minitorch.dispatch import autocast, errors, layers, overriding, promotion
 from minitorch.dispatch.arguments import with_numbers, wrong_argument
 from minitorch.dispatch.common_device import at_least_two, common_device
 from minitorch.dispatch.compute import FAILURES, compute, explained, with_dense
-from minitorch.dispatch.op import COMPUTES, Op
+from minitorch.dispatch.op import COMPUTES, COMPUTES_FLOATS, Op
 from minitorch.dispatch.out_types import check_out_type, in_type_of
 from minitorch.dispatch.overlap import check_sources, check_target, check_write, tensors_in
 from minitorch.dtypes import FLOATING, FROM_NUMPY, can_cast
@@ -199,7 +199,7 @@ def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:
         )
     if op.takes_sparse:
         args = with_dense(args)
-    if op.writes.out_type == COMPUTES:
+    if op.writes.out_type in (COMPUTES, COMPUTES_FLOATS):
         args = in_type_of(out, op, args)
     computed, where, _ = compute(op, args)
     several = isinstance(computed, (tuple, list))

@@ -17,7 +17,7 @@ KEEP, TO_FLOAT, NONE = "keep", "to float", "none"
 """What promotion does to the arguments: find the common dtype; find it and make integers floats; leave all alone."""
 
 CASTS = "casts"
-COMPUTES = "computes in it"
+COMPUTES, COMPUTES_FLOATS = "computes in it", "computes in it if it is floating"
 """What `out=` of another type means for an op: its result is cast, or computed in that type."""
 
 
@@ -76,7 +76,9 @@ class Writes:
     redirect: Callable[[Sequence[Any]], tuple[Op, Sequence[Any]] | None] | None = None
     """Returns an equivalent op and its arguments, or None."""
     out_type: str = ""
-    """Policy for `out=` of another dtype: CASTS, the default of elementwise ops, COMPUTES, or one of `out_types`."""
+    """Policy for `out=` of another dtype: CASTS, the default of elementwise ops, one that computes in it, or one of
+    `out_types`.
+    """
 
 
 @dataclass(frozen=True, slots=True)

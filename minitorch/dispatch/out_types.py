@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minitorch.dispatch.errors import not_implemented
-from minitorch.dispatch.op import CASTS, COMPUTES, Op
+from minitorch.dispatch.op import CASTS, COMPUTES, COMPUTES_FLOATS, Op
 from minitorch.dtypes import C_NAMES, FLOATING, FROM_NUMPY, SCALAR_TYPES, bool_, uint8
 from minitorch.tensor import Tensor
 
@@ -32,7 +31,7 @@ def check_out_type(rule: str, name: str, target: Tensor, array: Any) -> None:
     """Raises RuntimeError where an op doesn't cast its result to the type of the tensor given as `out`; `rule` is the
     op's option `out_type`.
     """
-    if array.dtype == target._dtype.numpy or rule in (CASTS, COMPUTES):
+    if array.dtype == target._dtype.numpy or rule in (CASTS, COMPUTES, COMPUTES_FLOATS):
         return
     own, theirs = FROM_NUMPY[array.dtype], target._dtype
     if rule == OF_BOOLS and {own, theirs} == {bool_, uint8}:
@@ -45,15 +44,11 @@ def check_out_type(rule: str, name: str, target: Tensor, array: Any) -> None:
 def in_type_of(out: Any, op: Op, args: Sequence[Any]) -> Sequence[Any]:
     """The arguments of an op that COMPUTES, with the type of `out` as their `dtype`.
 
-    Raises RuntimeError for another type that is stated, NotImplementedError for one without a kernel. A mean in
-    integers is left to the cast, which refuses it.
+    Raises RuntimeError for another type that is stated. What COMPUTES_FLOATS leaves integers to the cast, which refuses
+    most.
     """
-    if not isinstance(out, Tensor) or (op.name == "mean" and out._dtype.category < FLOATING):
+    if not isinstance(out, Tensor) or (op.writes.out_type == COMPUTES_FLOATS and out._dtype.category < FLOATING):
         return args
-    if op.name == "nansum" and out._dtype.category != FLOATING:
-        raise not_implemented("nansum_cpu", out._dtype.name)
-    if op.name in ("cumsum", "cumprod") and out._dtype is bool_:
-        raise not_implemented(f"{op.name}_out_cpu", "bool")
     place = list(op.schema.parameters).index("dtype")
     given = [*args, *op.schema.defaults_from[len(args)]]
     if given[place] not in (None, out._dtype):

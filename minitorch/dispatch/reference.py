@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import Any
 
 from minitorch.dispatch.formulas import NOT_IMPLEMENTED
-from minitorch.dispatch.op import CASTS, COMPUTES, TO_FLOAT, Op
+from minitorch.dispatch.op import CASTS, COMPUTES, COMPUTES_FLOATS, TO_FLOAT, Op
 from minitorch.dispatch.schema import REQUIRED
 
 _PARAGRAPH, _LINE, _NESTED = "\n\n    ", "\n    ", "\n        "
@@ -47,7 +47,7 @@ def of_op(op: Op, text: str | None, name: str, variants: str, namespace: str) ->
         inputs = [names[each] for each in op.recording.differentiable]
         lines.append(f"Differentiable in {_all(inputs)}.")
     if "out" in variants:
-        lines.append(_OUT[op.writes.out_type in (CASTS, COMPUTES)])
+        lines.append(_OUT[op.writes.out_type in (CASTS, COMPUTES, COMPUTES_FLOATS)])
     several = len(tensors) > 1 or bool(schema.sequences)
     lines.append(_refused(schema.parameters, True, several, several and op.memory.elementwise and not edits))
     return text + _PARAGRAPH + _LINE.join(lines) + _PARAGRAPH + page + _LINE

@@ -16,12 +16,21 @@ def into(function: Any, *args: Any, **options: Any) -> Any:
     return attempt(lambda: function(*args, **options))
 
 
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
 @pytest.mark.parametrize("name", ["sum", "prod", "cumsum", "cumprod", "nansum", "mean", "all", "any"])
 @exactly_the_same
 def test_reductions(torch: Any, name: str) -> Any:
-    """Sums compute in the type of `out`, to the last digit."""
+    """Sums compute in the type of `out`, to the last digit; of integers `nansum` refuses as a cast does."""
     x = torch.tensor([[1.7, 2.6], [-1.5, 1.9]])
-    return [into(getattr(torch, name), x, 0, out=torch.empty(0, dtype=getattr(torch, kind))) for kind in TYPES]
+    kinds = FLOATS if name == "nansum" else TYPES
+    return [into(getattr(torch, name), x, 0, out=torch.empty(0, dtype=getattr(torch, kind))) for kind in kinds]
+
+
+@exactly_the_same
+def test_nansum_of_integers_into_integers(torch: Any) -> Any:
+    return torch.nansum(torch.tensor([3, 4]), 0, out=torch.empty((), dtype=torch.int64))
 
 
 @exactly_the_same

@@ -47,6 +47,8 @@ def _accumulates_in(kind: DType) -> Any:
 
 def _scan(xp: Any, fold: str, self: Array, dim: int, dtype: DType | None) -> Array:
     kind = sum_type(self, dtype)
+    if dtype is bool_ and self.ndim and self.size:
+        raise not_implemented(f"{fold}_out_cpu", "bool")
     dim = check_dim(dim, self.ndim)
     self = rounded_to(xp, self, dtype)
     if not self.ndim:
@@ -89,8 +91,6 @@ def _in_place(name: str) -> None:
                 f"Bad in-place call: input tensor dtype {c_type_name(self)} and output tensor dtype "
                 f"{C_NAMES[dtype.name]} should match"
             )
-        if self._dtype is bool_ and self.dim() and self.numel():
-            raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
         return scan(self, dim, dtype=self._dtype)
 
 

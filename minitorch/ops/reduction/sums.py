@@ -11,7 +11,7 @@ from typing import Any
 from minitorch.arrays import Array, Dims
 from minitorch.dispatch.declaration import composite, declare
 from minitorch.dispatch.errors import not_implemented
-from minitorch.dispatch.op import CASTS, COMPUTES
+from minitorch.dispatch.op import CASTS, COMPUTES, COMPUTES_FLOATS
 from minitorch.dispatch.out_types import OF_BOOLS
 from minitorch.dtypes import FLOATING, FROM_NUMPY, SCALAR_TYPES, float32, int64, type_name, uint8
 from minitorch.dtypes import dtype as DType
@@ -97,7 +97,7 @@ def sum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, dtype: DT
 
 @declare(
     keyword_only="dtype",
-    out_type=COMPUTES,
+    out_type=COMPUTES_FLOATS,
     row_major=True,
     variants="function method out",
     derivatives={"self": lambda grad, self, dim, keepdim: unreduced(grad, self.shape, dim, keepdim) * ~self.isnan()},
@@ -116,7 +116,7 @@ def nansum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, dtype:
 
 @declare(
     keyword_only="dtype",
-    out_type=COMPUTES,
+    out_type=COMPUTES_FLOATS,
     row_major=True,
     variants="function method out",
     derivatives={
