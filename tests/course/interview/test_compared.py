@@ -36,6 +36,8 @@ TRAINS = "        model.train()\n"
 EVALUATES = "    model.eval()\n"
 DECAY = "        scheduler.step()\n"
 BEST = "            best = copy.deepcopy(model.state_dict())\n"
+RETURNS = ("    return loss.item()\n", "    return loss\n")
+ADDS = "step(model, optimizer, scaler, rows)"
 SIZE = "out.detach().square()"
 VISIBLE = "        visible = causal & real[:, None]\n"
 DRAW = "probabilities.masked_fill(before >= top_p, 0.0)"
@@ -125,6 +127,7 @@ HALF: dict[str, tuple[Edits, ...]] = {
     "graphs kept": (
         one("    return loss.item()\n", "    return 0.0\n"),
         one("    return loss.item()\n", "    return scaler.scale(loss).item()\n"),
+        (RETURNS, ("history.append((total / count", "history.append((float(total) / count")),  # until the epoch ends
     ),
     "scheduler first": (
         ((DECAY, ""), (SHUFFLES, SHUFFLES + DECAY), ("step_size=2,", "step_size=3,")),  # the first decay is right
@@ -279,6 +282,9 @@ EQUAL: dict[str, tuple[Edits, ...]] = {
         ((UNSCALE, ""), (CLIP, "    nn.utils.clip_grad_norm_(model.parameters(), MAX_NORM * scaler.get_scale())\n")),
         one("    return loss.item()\n", "    return float(loss.detach())\n"),
         one("    return loss.item()\n", "    return loss.detach()\n"),
+        (RETURNS, (ADDS, f"{ADDS}.item()")),
+        (RETURNS, (ADDS, f"{ADDS}.detach()")),
+        (RETURNS, (ADDS, "float(step(model, optimizer, scaler, rows))")),
         (("            count += len(rows)\n    return total / count", "    return total / len(loader.dataset)"),),
         (
             (EVALUATES, ""),
