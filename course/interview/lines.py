@@ -50,8 +50,8 @@ class Predict(Round):
             return (yield from self._predicted(asking, exercise, judge))
 
     def _predicted(self, asking: Asking, exercise: Exercise, judge: judged.Judge) -> Talk:
-        course, is_counted = asking.bank.course, False
-        told, again, sure = f"{tasks.task_of(course, exercise)}\n\nWrite what `prediction` is.", False, None
+        course, task = asking.bank.course, tasks.task_of(asking.bank.course, exercise)
+        told, again, sure = f"{task}\n\nWrite what `prediction` is.", False, None
         while sure is None:
             reply = yield from a_line(told, "prediction =", again)
             if is_pass(reply):  # no check is about it: most of them would fail on it
@@ -59,13 +59,12 @@ class Predict(Round):
                 yield Say(f"**Passed.** It counts as not right.{_solution(asking)}{timed(asking)}")
                 return [asking.answer(0.0)]
             try:
-                given = values.read(reply, predictions.wanted(course, exercise))
+                given = values.read(reply, predictions.wanted(course, exercise), values.units(task))
             except ValueError as error:
                 told, again = f"{error}. `None` says that you don't know. Once more:", True
                 continue
-            miscounted = predictions.miscounted(course, exercise, given)
-            if miscounted and not is_counted:
-                told, again, is_counted = f"{miscounted} Once more:", True, True
+            if miscounted := predictions.miscounted(course, exercise, given):
+                told, again = f"{miscounted} `None` says that you don't know. Once more:", True
                 continue
             sure = yield from understood(code(given))
             told, again = AGAIN, True
@@ -84,7 +83,7 @@ class Predict(Round):
             told = f"**{right} of {len(parts)} values are right.**\n\n{predictions.told(parts)}"
             score = max(right / len(parts), verdict.score)
         else:
-            message, near = verdicts.counted(verdict.message)
+            message, near = verdicts.counted(verdicts.formless(verdict.message))
             if astray := predictions.astray(course, exercise, given):
                 counted = next((line for line in message.splitlines() if line.endswith("answers are right.")), "")
                 message = f"{counted}\n\n{astray}".strip()

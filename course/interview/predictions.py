@@ -81,6 +81,8 @@ def miscounted(course: Course, exercise: Exercise, given: str) -> str:
     """
     wanted, typed = _prediction(tasks.solution_of(course, exercise)), _literal(given)
     right, mine = _split(wanted), _split(typed)
+    if typed is None:  # a calculation that the check carries out
+        return ""
     if isinstance(wanted, list | tuple) and not isinstance(typed, list | tuple | dict):
         many = len(right) if len(right) > 1 and len(exercise.expected["values"]) == len(right) else 0
         return f"There is a single value, and {f'{many} are' if many else 'a list is'} asked for."

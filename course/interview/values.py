@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from course.interview import numerals, tasks
@@ -26,15 +26,23 @@ _FLOAT = re.compile(r"\b(?:torch\.)?(b?)f(?:p|loat)?(16|32|64)\b", re.IGNORECASE
 _PREFIXED = re.compile(r"\btorch\.(?=u?int\d|bool\b)")
 _AND = re.compile(r"\s*(?:,\s*)?(?:\band\b|[&;])\s*")
 _LABEL = re.compile(r"(?<![^\s,;\[])[a-z]\s*[:)]")
+_GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!,?\d)")
+_THOUSANDS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s*[kK]\b")
 _YES_OR_NO = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
 _DOTS = re.compile(r"…|\.\.\.|\betc\b")
 
 
-def read(text: str, wanted: Any = None) -> str:
+def units(task: str) -> list[str]:
+    """The units in which a task asks for its numbers: MB of `How many MB …?`."""
+    return re.findall(r"\bhow many (\w+)", task, re.IGNORECASE)
+
+
+def read(text: str, wanted: Any = None, units: Sequence[str] = ()) -> str:
     """A typed value as Python writes it. Commas, brackets and quotes may be missing.
 
     Args:
         wanted: the correct value, if it is known. Only its type counts.
+        units: what may stand behind a number.
 
     Raises:
         ValueError: it is no value, or none of this type.
@@ -42,7 +50,12 @@ def read(text: str, wanted: Any = None) -> str:
     given = re.sub(r"\b(true|false)\b", lambda word: word[0].capitalize(), text.strip())
     given = _PREFIXED.sub("", _FLOAT.sub(lambda name: f"{name[1].lower()}float{name[2]}", given))
     if isinstance(wanted, bool | int | float | list | tuple) and not _words(wanted) and "{" not in given:
-        given = _AND.sub(", ", _LABEL.sub(" ", numerals.digits(given))).strip()
+        if _LABEL.search(given) or not _several(wanted):  # elsewhere, a comma stands between two values
+            given = _GROUPED.sub(lambda number: number[0].replace(",", ""), given)
+        given = _THOUSANDS.sub(lambda number: f"{1000 * float(number[1]):.15g}", numerals.digits(given))
+        if units:
+            given = re.sub(rf"(?<=\d)\s*(?:{'|'.join(units)})\b", "", given)
+        given = _AND.sub(", ", _LABEL.sub(" ", given)).strip()
         if any(isinstance(each, bool) for each in (wanted if isinstance(wanted, list | tuple) else [wanted])):
             given = _YES_OR_NO.sub(lambda word: str(word[0].lower() == "yes"), given)
     if _DOTS.search(given):

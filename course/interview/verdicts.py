@@ -60,6 +60,17 @@ def counted(message: str) -> tuple[str, float]:
     return _COUNTED.sub(told, message), (int(found["right"]) / int(found["all"])) ** 2
 
 
+_FAILED = re.compile(r"^(?:(?P<gave>[^\n;]+); the check then|The check of your answer) failed with .+", re.DOTALL)
+
+
+def formless(message: str) -> str:
+    """A message about a prediction, in which no exception of the check is named: its form is what is wrong."""
+    return _FAILED.sub(
+        lambda found: f"{found['gave'] or 'Your prediction is a value'}, and what is asked for has another form.",
+        message,
+    )
+
+
 _EARNED = re.compile(r"\n?That is worth \d+ of \d+ points\.| \(\d+ of \d+ points\)")
 
 

@@ -269,6 +269,13 @@ def test_several_right_functions_are_listed_with_commas() -> None:
 def test_a_verdict_states_its_points_once() -> None:
     """A grade gives whole points, and an interview parts of them as well."""
     assert verdicts.unearned("x: 1 instead of 2\nThat is worth 1 of 3 points.") == "x: 1 instead of 2"
+
+
+def test_an_exception_of_a_check_is_no_message_about_a_prediction() -> None:
+    raised = "Your `prediction` is a list; the check then failed with ValueError: zip() argument 2 is longer"
+    assert verdicts.formless(raised) == "Your `prediction` is a list, and what is asked for has another form."
+    assert verdicts.formless("The check of your answer failed with KeyError: 1").startswith("Your prediction")
+    assert verdicts.formless("value 1: 2 instead of 3") == "value 1: 2 instead of 3"
     assert verdicts.unearned("Right: quantize (2 of 3 points).") == "Right: quantize."
 
 

@@ -113,6 +113,7 @@ def test_a_prediction_of_several_values_says_which_are_wrong_and_why(bank: Bank,
         ("tune_predict_signal", "[8, 7, 16, 16]", "There are 4 values, and 5 are asked for."),
         ("tune_predict_signal", "8", "There is a single value, and 5 are asked for."),
         ("tune_predict_signal", "[8, 7, 16, 16, 4]", ""),
+        ("tune_predict_signal", "[math.sqrt(64), 7, 16, 16, 4]", ""),
         ("attention_predict_changes", "[4, 6]", ""),  # how many rows change is the question
         ("align_predict_clip", "[1, 4]", ""),
     ],
@@ -165,11 +166,12 @@ def test_a_prediction_that_is_nearly_right_is_counted_and_earns_something(bank: 
 
 
 @pytest.mark.usefixtures("graded")
-def test_a_prediction_with_too_few_values_is_asked_for_once_more(bank: Bank, course: Course) -> None:
-    given = iter(["[8, 7, 16, 16]", "[8, 7, 16, 16, 5]"])
+def test_a_prediction_with_too_few_or_too_many_values_is_asked_for_once_more(bank: Bank, course: Course) -> None:
+    given = iter(["8", "[8, 7, 16, 16]", "[8, 7, 16, 16, 5, 12]", "[8, 7, 16, 16, 5]"])
     item = Item("predict", ["e-tune_predict_signal"], 1)
-    _, (answer,) = talked(bank, course, item, lambda each: next(given) if isinstance(each, Write) else 0)
+    shown, (answer,) = talked(bank, course, item, lambda each: next(given) if isinstance(each, Write) else 0)
     assert answer.score == 1.0 and not list(given)
+    assert shown[3].text.startswith("There are 6 values, and 5 are asked for.")
 
 
 @pytest.mark.usefixtures("graded")

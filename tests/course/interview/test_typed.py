@@ -109,10 +109,16 @@ def test_what_can_be_read_in_two_ways_is_asked_again(text: str, unit: str, told:
         ("a) 4 b) 6 c) 0", [0], "[4, 6, 0]"),
         ("a: 4, b: 6, c: 0", [0], "[4, 6, 0]"),
         ("a", ["x"], "'a'"),
+        ("a) 4 b) 16 c) 12,000", [0], "[4, 16, 12000]"),
+        ("a) 1,200, b) 3", [0], "[1200, 3]"),
+        ("4,100,200", [0], "[4, 100, 200]"),
+        ("12,000", 0, "12000"),
+        ("4 12k 1.5K", [0], "[4, 12000, 1500]"),
+        ("4 MB, 8MB and 12", [0], "[4, 8, 12]"),
     ],
 )
 def test_a_value_is_read_as_people_write_it(text: str, wanted: Any, read: str) -> None:
-    assert values.read(text, wanted) == read
+    assert values.read(text, wanted, values.units("So it takes 4 MB. How many MB after each line?")) == read
 
 
 @pytest.mark.parametrize(
