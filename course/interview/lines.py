@@ -86,7 +86,7 @@ class Predict(Round):
             message, near = verdicts.counted(verdicts.formless(verdict.message))
             if astray := predictions.astray(course, exercise, given):
                 counted = next((line for line in message.splitlines() if line.endswith("answers are right.")), "")
-                message = f"{counted}\n\n{astray}".strip()
+                message = f"{counted}\n\n{astray}"
             told = f"**Not right.** {message}{_solution(asking)}" if message else "**Right.** "
             score = max(verdict.score, near)
         yield Say(f"{told.rstrip()}\n\n{timed(asking)}")
