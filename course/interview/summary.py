@@ -34,7 +34,10 @@ def summary(
     over = f"The minutes were over before all was asked of: {', '.join(unasked)}." if unasked else ""
     yield Say("\n\n".join(filter(None, [table(bank, answers), over, weakest(bank, every)])))
     if pairs := calibration.pairs(answers):
-        said = "Right means two thirds of an answer's points, and in *Explain* the thirty-second answer."
+        said = (
+            "Right means two thirds of an answer's points, in *Explain* the thirty-second answer, and in *Predict* "
+            "every value."
+        )
         yield Say(f"{calibration.verdict(pairs)} {said} Brier score {calibration.brier(pairs):.2f}; 0 is best.")
         found = calibration.levels(pairs)
         yield Say(f"```text\n{calibration.bars(found)}\n```", picture=lambda: calibration.curve(found))
