@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -143,27 +143,25 @@ class Whiteboard(Round):
         took = None if asking.watch.running is None else round(asking.watch.running, 1)
         made = (yield from followed_up(asking, points)) if points else []
         asking.watch.stop()
-        verdict, answer = yield from self._checked(asking, exercise, judge, path, made)
+        verdict, answer = yield from self._checked(asking, exercise, judge, path, partial(_worth, made, taken))
         score, solution = verdict.score, tasks.solution_of(course, exercise)
         options = ["go on", *(["show a solution"] if solution else []), "fix it, for half of what it adds"]
         if score < 1 and (chosen := (yield Choose("", tuple(options)))) == len(options) - 1:
             begin(path, answer)
             taken += yield from written("What does that tell you? Fix your answer.", path, hints[taken:])
-            verdict, _ = yield from self._checked(asking, exercise, judge, path, [])
-            score = (score + max(score, verdict.score)) / 2
-            hinted = f", less {taken} tenth{'s' * (taken > 1)} for the hints" if taken else ""
-            yield Say(f"Half of what the fix added counts, so your program is worth {100 * score:.0f} %{hinted}.")
+            worth = partial(_worth, made, taken, before=score)
+            verdict, _ = yield from self._checked(asking, exercise, judge, path, worth)
+            score = _halved(verdict.score, score)
             chosen = 0 if verdict.score == 1 or not solution else (yield Choose("", ("go on", "show a solution")))
         if verdict.score < 1 and chosen:
             yield Say(f"```python\n{solution}\n```")
-        score = max(0.0, score - 0.1 * taken)
-        given = asking.answer(0.75 * score + 0.25 * sum(made) / len(made) if made else score)
+        given = asking.answer(_score(made, taken, score))
         return [replace(given, took=took, stated=60.0 * exercise.minutes)]
 
     def _checked(
-        self, asking: Asking, exercise: Exercise, judge: judged.Judge, path: Path, made: Sequence[bool]
+        self, asking: Asking, exercise: Exercise, judge: judged.Judge, path: Path, worth: Callable[[float], str]
     ) -> Generator[Prompt, Any, tuple[judged.Verdict, str]]:
-        """Check the file on fresh inputs and tell the verdict. Returns it and the answer, which is put away.
+        """Check the file on fresh inputs and tell the verdict, with what it is worth. Returns it and the answer.
 
         An answer that lacks a name is handed back once: which names there are is no part of the question.
         """
@@ -180,13 +178,35 @@ class Whiteboard(Round):
         where = kept(asking.bank.course, path)
         if verdict.points < verdict.of:
             where += f" The exercise is `{exercise.name}` in `exercises/{exercise.chapter}.ipynb`."
-        aloud = f" Of the {len(made)} questions about it you answered {sum(made)}." if made else ""
         more = verdict.score > verdict.points / verdict.of
         parts = f" {verdicts.by_part(verdict.parts)}" if verdict.parts and more else ""
         parts += f" {verdict.cases}" if verdict.cases else ""
         points = f"{verdict.score * verdict.of:.2g}"
-        yield Say(f"**{points} of {verdict.of} points.**{parts}{aloud}\n\n{message}\n\n{timed(asking)}{where}")
+        told = f"**{points} of {verdict.of} points.**{parts}\n\n{worth(verdict.score)}\n\n{message}"
+        yield Say(f"{told}\n\n{timed(asking)}{where}")
         return verdict, answer
+
+
+def _halved(score: float, before: float | None) -> float:
+    """What a program is worth; half of what a fix added to the score before."""
+    return score if before is None else (before + max(before, score)) / 2
+
+
+def _score(made: Sequence[bool], taken: int, program: float) -> float:
+    """What an answer earns: the program, less a tenth for each hint; a quarter is for the questions about it."""
+    left = max(0.0, program - 0.1 * taken)
+    return 0.75 * left + 0.25 * sum(made) / len(made) if made else left
+
+
+def _worth(made: Sequence[bool], taken: int, score: float, before: float | None = None) -> str:
+    """A line that leads from what a program is worth to what the answer earns."""
+    program = _halved(score, before)
+    told = "Your program" if before is None else "Half of what the fix added counts, so your program"
+    told += f" is worth {100 * program:.0f} %"
+    told += f", less {10 * taken} % for {taken} hint{'s' * (taken > 1)}." if taken else "."
+    if made:
+        told += f" Of the {len(made)} questions about it you answered {sum(made)}; they are a quarter of the score."
+    return f"{told} Your score is **{100 * _score(made, taken, program):.0f} %**."
 
 
 def _begun(course: Course, exercise: Exercise, hints: Sequence[str]) -> str:

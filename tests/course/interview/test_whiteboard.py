@@ -41,7 +41,7 @@ def test_a_whiteboard_problem_is_followed_by_its_cost_and_two_questions(bank: Ba
     drawn = [each for each in nexts if each in first.text or each in second.text]
     assert len(drawn) == 2 and drawn[0] in first.text and "shrinks like 1/T²" not in first.text + second.text
     assert tick.points[0].startswith("*Cost:* O(N·V) time") and [each for each in nexts if each in tick.points[1]]
-    assert "Of the 3 questions about it you answered 2." in verdict.text
+    assert "Of the 3 questions about it you answered 2; " in verdict.text and "score is **92 %**" in verdict.text
     assert answer.score == pytest.approx(0.75 + 0.25 * 2 / 3)
     seeds = (np.random.default_rng(seed) for seed in range(9))
     others = {tuple(each.text for each in rounds._rungs(card.points, [], rng)) for rng in seeds}
@@ -76,9 +76,10 @@ def test_a_hint_costs_a_tenth(bank: Bank, course: Course) -> None:
         prompt.path.write_text(solution)
         return 2
 
-    _, (answer,) = talked(bank, course, Item("whiteboard", [card.name], 3), reply)
+    shown, (answer,) = talked(bank, course, Item("whiteboard", [card.name], 3), reply)
     assert answer.score == pytest.approx(0.75 * 0.8 + 0.25)
 
+    assert "worth 100 %, less 20 % for 2 hints." in shown[-1].text and "Your score is **85 %**." in shown[-1].text
 
 @pytest.mark.usefixtures("graded")
 def test_an_answer_may_be_fixed_for_half_of_what_that_adds(bank: Bank, course: Course) -> None:
@@ -99,7 +100,8 @@ def test_an_answer_may_be_fixed_for_half_of_what_that_adds(bank: Bank, course: C
     shown, (answer,) = talked(bank, course, Item("whiteboard", [card.name], 3), reply)
     told = [each.text for each in shown if isinstance(each, Say) and "points.**" in each.text]
     assert f"**0 of {points} points.**" in told[0] and f"**{points} of {points} points.**" in told[1]
-    assert any("your program is worth 50 %" in each.text for each in shown if isinstance(each, Say))
+    assert "Your score is **25 %**." in told[0]
+    assert "so your program is worth 50 %" in told[1] and "Your score is **62 %**." in told[1]
     assert answer.score == pytest.approx(0.75 / 2 + 0.25) and not list(answers)
 
 
