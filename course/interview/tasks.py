@@ -55,11 +55,21 @@ def stub_of(exercise: Exercise) -> str:
 
 
 def hints_of(course: Course, exercise: Exercise) -> list[str]:
-    """The hints of an exercise. Where the statement is the interviewer's own, the notebook's is the first."""
+    """The hints of an exercise.
+
+    Where the statement is the interviewer's own, the notebook's is the first, unless it says nothing new.
+    """
     if exercise.name not in statements():
         return exercise.hints
     _, _, task = task_of(course, exercise).partition("\n")
+    has_docstrings = stub_of(exercise).strip() != exercise.stub.strip()
+    if not has_docstrings and len(_words(task) - _words(asked(course, exercise))) < len(_words(task)) / 3:
+        return exercise.hints
     return [f"{task.strip()}\n\n```python\n{exercise.stub.strip()}\n```", *exercise.hints]
+
+
+def _words(text: str) -> set[str]:
+    return {*re.findall(r"\w+", text.lower())}
 
 
 def bare(source: str) -> str:

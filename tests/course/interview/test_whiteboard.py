@@ -58,9 +58,10 @@ def test_an_older_exercise_says_what_to_build_and_hints_say_how(bank: Bank) -> N
             exercise.name
         )
         if exercise.name in tasks.statements():
-            assert len(said.split()) < 190 and '"""' not in stub
-            first, *others = tasks.hints_of(bank.course, exercise)
-            assert exercise.stub.strip() in first and others == exercise.hints
+            assert len(said.split()) < (140 if exercise.name == "attention_heads" else 190) and '"""' not in stub
+            *first, _, _, _ = tasks.hints_of(bank.course, exercise)
+            repeats = exercise.name == "shards_build_mlp"  # the notebook says there what the interviewer has said
+            assert repeats is not any(exercise.stub.strip() in each for each in first)
             compile(stub, exercise.name, "exec")
 
 
@@ -78,8 +79,8 @@ def test_a_hint_costs_a_tenth(bank: Bank, course: Course) -> None:
 
     shown, (answer,) = talked(bank, course, Item("whiteboard", [card.name], 3), reply)
     assert answer.score == pytest.approx(0.75 * 0.8 + 0.25)
-
     assert "worth 100 %, less 20 % for 2 hints." in shown[-1].text and "Your score is **85 %**." in shown[-1].text
+
 
 @pytest.mark.usefixtures("graded")
 def test_an_answer_may_be_fixed_for_half_of_what_that_adds(bank: Bank, course: Course) -> None:
