@@ -28,10 +28,11 @@ def percent(text: str) -> int:
     given = text.strip().lower()
     if given in ("50/50", "50-50", "fifty-fifty", "fifty fifty"):
         return 50
-    value = 100 * float(given.replace(",", ".")) if _SHARE.fullmatch(given) else quantities.number(given, "percent")
+    is_share = _SHARE.fullmatch(given)
+    value = 100 * float(given.replace(",", ".")) if is_share else quantities.number(given, "percent")
     if not 0 <= value <= 100:
         raise ValueError(f"{value:g} % isn't between 0 and 100 %")
-    if 0 < value < 10 and not re.search(r"%|per|pct|[./]|of|in", given):
+    if 0 < value < 10 and not is_share and not re.search(r"%|per|pct|/|of|in", given):
         raise ValueError(f"{value:g} may be {value:g} % or {10 * value:g} %: write the sign")
     return round(value)
 

@@ -137,6 +137,8 @@ def _edited(path: Path, hints: Sequence[str], console: Console) -> int:
             case "h" if hint:
                 _print(f"**Hint {taken + 1} of {len(hints)}.** {hints[taken]}", console)
                 taken += 1
+            case _:
+                console.print(f"Type Enter alone{', h' if hint else ''} or e.")
 
 
 def _print(text: str, console: Console) -> None:
@@ -178,8 +180,8 @@ def _chosen(text: str, options: Sequence[str], console: Console, reads: Callable
     fits = Text.from_markup(line).cell_len <= console.width
     console.print(line if fits else "\n".join(keys), soft_wrap=True, highlight=False)
     if reads:
-        return click.prompt("number or percentage", value_proc=reads)
-    return int(click.prompt("number", value_proc=lambda given: picked(given, options)))
+        return click.prompt("number or percentage", default="", show_default=False, value_proc=reads)
+    return int(click.prompt("number", default="", show_default=False, value_proc=lambda given: picked(given, options)))
 
 
 def rated(given: str, options: Sequence[str], percents: Sequence[int | None], console: Console) -> int | None:

@@ -224,6 +224,7 @@ def test_how_sure_somebody_is_may_be_any_percentage_and_is_repeated(typed: str, 
     ("typed", "why"),
     [
         ("7", "may be 7 % or 70 %"),
+        ("7.7", "may be 7.7 % or 77 %"),
         ("120 %", "isn't between 0 and 100 %"),
         ("very", "write a number from 1 to 5"),
         ("", "write a number from 1 to 5"),

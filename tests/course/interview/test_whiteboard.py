@@ -117,6 +117,12 @@ def test_a_file_that_is_as_it_was_is_handed_in_by_a_second_enter(tmp_path: Path)
     assert in_terminal(Edit("Write it.", path), replies="\n\n").count("Nothing in the file has changed yet.") == 1
 
 
+def test_what_may_be_typed_is_said_once_more(tmp_path: Path) -> None:
+    shown = in_terminal(Edit("Write it.", tmp_path / "it.py", hints=("Look.",)), replies="1\nh\n2\n\n")
+    assert shown.count("Type Enter alone, h or e.") == 1 and shown.count("Type Enter alone or e.") == 1
+    assert "write a number from 1 to 2" in in_terminal(Choose("", ("go on", "show it")), replies="\n1\n")
+
+
 def test_points_may_be_named_without_spaces() -> None:
     for given in ("13", "1 3", "1, 3"):
         assert "rite numbers from" not in in_terminal(Tick("Which?", ("a", "b", "c")), replies=f"{given}\n\n")
