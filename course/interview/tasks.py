@@ -142,10 +142,14 @@ def with_our_torch(answer: str, package: str = "minitorch") -> str:
 
 def imported(exercise: Exercise) -> list[str]:
     """The libraries that the notebook's first cells have imported, by the names that they have there."""
-    nodes = [node for text in exercise.setup for node in parsed(text).body]
-    imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
-    names = {name.asname or name.name for node in imports for name in node.names}
+    names = {name for text in exercise.setup for name in _brought(text)}
     return [name for name in ("torch", "nn", "F", "np", "math") if name in names]
+
+
+def _brought(text: str) -> list[str]:
+    """The names that a cell's imports bind."""
+    imports = [node for node in parsed(text).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    return [name.asname or name.name for node in imports for name in node.names]
 
 
 def in_scope(course: Course, exercise: Exercise) -> list[str]:
@@ -154,6 +158,11 @@ def in_scope(course: Course, exercise: Exercise) -> list[str]:
     paths = [course.reference / f"{file}.py" for file in files]
     texts = [path.read_text(encoding="utf-8") for path in paths if path.exists()] if files else exercise.setup
     names = {name for text in texts for name in defined(text)} - {"annotations", "check", *exercise.kind.names}
+    if not files:  # some of what the notebook's first cells define serves its check alone
+        brought = {name for text in texts for name in _brought(text)}
+        names &= brought | {
+            *re.findall(r"\w+", f"{task_of(course, exercise)}\n{asked(course, exercise)}\n{exercise.stub}")
+        }
     return sorted((name for name in names if not name.startswith("_")), key=lambda name: (name.lower(), name))
 
 

@@ -386,3 +386,8 @@ def test_the_names_in_scope_are_those_of_the_module_or_of_the_notebook(bank: Ban
     } and "np" not in of_module
     of_notebook = tasks.in_scope(bank.course, bank.cards["e-serve_schedule"].about)
     assert {"Request", "np", "torch", "Counter"} <= {*of_notebook} and not {"check", "annotations"} & {*of_notebook}
+
+
+def test_the_names_in_scope_are_none_of_the_checks_own(bank: Bank) -> None:
+    """The notebook's first cells also define what only its check uses."""
+    assert tasks.in_scope(bank.course, bank.cards["e-shards_build_mlp"].about) == ["distributed", "nn", "np"]
