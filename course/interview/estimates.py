@@ -201,8 +201,8 @@ ESTIMATES = (
         "active parameters of a mixture of experts",
         "24c",
         "A mixture of experts has {layers} layers with {experts} experts of {millions} million parameters each, and "
-        "{rest} billion parameters elsewhere. The router chooses {chosen} experts for each token. How many parameters "
-        "does one token use?",
+        "{rest} billion parameters elsewhere. The router chooses {chosen} of a layer's experts for each token. How "
+        "many parameters does one token use?",
         {
             "layers": (24, 32, 60),
             "experts": (8, 64, 128),
@@ -277,7 +277,7 @@ ESTIMATES = (
     Estimate(
         "time between checkpoints",
         "23b",
-        "A run is interrupted every {hours} hours on average, and a checkpoint stops it for {minutes} minutes. How far "
+        "A run is interrupted every {hours} hours on average, and a checkpoint stops it for {minutes} min. How far "
         "apart should checkpoints be, so that the least time is lost?",
         {"hours": (3, 8, 24, 90), "minutes": (0.5, 1, 2, 5)},
         lambda n: math.sqrt(2 * n["minutes"] * 60 * n["hours"]),

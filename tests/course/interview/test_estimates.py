@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from typing import Any
 
 import click
@@ -320,3 +321,8 @@ def test_none_passes_on_an_estimate(bank: Bank, course: Course, passed: str) -> 
     assert "`None` says that you don't know" in shown[1].text
     assert shown[-1].text.startswith("**Passed.** It counts as not right. 32 × 64 × 9 × 28² = 14.5 million.")
     assert (answer.score, answer.sure) == (0.0, None)
+
+
+def test_one_of_several_is_no_plural() -> None:
+    asked = [each.task(each.drawn(np.random.default_rng(seed))) for each in estimates.ESTIMATES for seed in range(12)]
+    assert [told for told in asked if re.search(r"(?<![\d.,-])\b1 [a-z]+s\b", told)] == []
