@@ -204,7 +204,8 @@ def test_a_prediction_that_is_judged_as_a_whole_ends_with_the_solution(bank: Ban
     replies: dict[type, Any] = {Write: "[1, 4]", Rate: 4}
     item = Item("predict", ["e-align_predict_clip"], 7)
     shown, (answer,) = talked(bank, course, item, lambda each: replies[type(each)])
-    assert shown[-1].text.startswith("**Not right.** \n\n- ✗ 8 is missing.") and "prediction = [1, 4, 8]" in shown[-1].text
+    assert shown[-1].text.startswith("**Not right.** \n\n- ✗ 8 is missing.")
+    assert "prediction = [1, 4, 8]" in shown[-1].text
     assert answer.score == 0.0
 
 

@@ -38,6 +38,14 @@ def test_the_summary_says_of_each_item_what_was_asked_what_it_earned_and_what_to
     assert "comes again" not in summaries.table(bank, answers[-1:])
 
 
+def test_the_legend_says_what_counts_as_right(bank: Bank) -> None:
+    """Four of five values are 80 % of the points, and still not right."""
+    card = next(card for card in bank.of("predict") if card.words == "moe_predict_gradients")
+    given = [Answer(card.name, "predict", NOON, 0.8, 75, right=False)]
+    told = "\n".join(each.text for each in summaries.summary(bank, given, given))
+    assert "0 of 1 right" in told and "and in *Predict* every value" in told
+
+
 def test_a_sign_of_the_question_does_not_break_the_summarys_table(bank: Bank) -> None:
     card = replace(bank.of("line")[0], words="What is p(y | x)?")
     own = Bank.__new__(Bank)
@@ -111,11 +119,17 @@ def test_whatever_was_missed_names_a_section(bank: Bank) -> None:
         ("e-llama_gqa", "24b_llama", "Swap 4: grouped-query attention"),
         ("e-serve_bpe", "27_whiteboard_serving", "Byte-pair encoding (BPE)"),
         ("f-nucleus-too-small", "24b_llama", "Sampling: temperature, top-k, top-p"),
+        ("d-give-a-language-model-tools", "27_whiteboard_serving", "Prefix caching"),
         ("n-noise-of-an-evaluation", "28_whiteboard_alignment", "The standard error of a benchmark"),
     ],
 )
 def test_an_item_is_read_about_in_its_own_section(bank: Bank, name: str, chapter: str, heading: str) -> None:
     assert bank.place(bank.cards[name]) == (chapter, heading)
+
+
+def test_a_question_below_the_lesson_is_read_about_there(bank: Bank) -> None:
+    card = next(card for card in bank.of("question") if card.words == "How do you save a model that no rank has?")
+    assert bank.place(card) == ("23b_shards", "Sharded checkpoints")
 
 
 def test_a_whiteboard_problem_has_the_minutes_that_its_notebook_states(bank: Bank, course: Course) -> None:
