@@ -321,16 +321,15 @@ for step in range(1, 13):
 pictures.curves({"scale": scales}, range(1, 13), xlabel="step", ylabel="scale")
 
 # %% [markdown]
-# **Interview · Overflow in steps 3, 8 and 9: what happened to the weights, the scale, the rate and the scheduler?**
+# **Interview · Overflow in steps 3, 8 and 9 of 12: what happened to the weights, the scale, the rate and the scheduler?**
 #
-# - *Thirty seconds:* The scaler skipped the optimizer's step three times, so the weights stayed where they were, and each time it
-#   halved the scale. The scheduler isn't informed: it counted 12 steps while the optimizer made 9.
+# - *Thirty seconds:* The scaler skipped three steps, so the weights stayed, and each time it halved the scale. The scheduler isn't
+#   informed: it counted 12 steps while the optimizer made 9, so the rate falls too early.
 # - *Longer:* The scale doubles after `growth_interval` good steps in a row, by default 2,000. An overflow resets the count.
 # - *They ask next:* How do you keep the scheduler in step? I compare `get_scale()` before and after `update()`: a lower scale means that the
 #   step was skipped.
 # - *They ask next:* What changes with many GPUs? Under DDP the all-reduce spreads an infinite gradient to every rank, so all ranks skip
-#   together. With sharded gradients one rank alone may see it, so the flag has to be reduced as well, which `ShardedGradScaler` does for
-#   FSDP.
+#   together. With sharded gradients one rank alone may see it, so FSDP's `ShardedGradScaler` reduces the flag as well.
 # - *The trap:* Mistaking a few skipped steps at the start for a bug. The scaler is only searching for its scale.
 # - *Proof:* `proof-overflow`.
 #

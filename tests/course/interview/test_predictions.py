@@ -230,3 +230,11 @@ def test_an_empty_line_is_no_prediction(bank: Bank, course: Course) -> None:
     item = Item("predict", [f"p-{program.name}"], 5)
     shown, (answer,) = talked(bank, course, item, lambda each: next(lines) if isinstance(each, Write) else 2)
     assert answer.score == 1.0 and [each.text for each in shown[1:3]] == ["The line is empty. Once more:"] * 2
+
+
+def test_the_question_on_overflow_states_what_its_answer_counts(bank: Bank) -> None:
+    card = next(card for card in bank.of("question") if card.words.startswith("Overflow in steps"))
+    told = " ".join(point.text for point in card.points if point.label == "Thirty seconds")
+    assert "12" in told and "of 12" in card.words
+    for each in ("weights", "scale", "rate", "scheduler"):
+        assert each in card.words and each in told
