@@ -317,7 +317,7 @@ ESTIMATES = (
     Estimate(
         "memory of logits",
         "22b",
-        "A micro-batch has {batch} sequences of {length:,} tokens, and the vocabulary {tokens:,}. How much memory do "
+        "A micro-batch has {batch} × {length:,} tokens, and the vocabulary {tokens:,}. How much memory do "
         "the logits take in float32?",
         {"batch": (1, 2, 4, 8), "length": (2048, 4096, 8192), "tokens": (32000, 50257, 128000)},
         lambda n: n["batch"] * n["length"] * n["tokens"] * 4 / 1e9,
