@@ -18,6 +18,7 @@ MOST = 3
 _MOST_PAIRS = 24  # of mistakes in secret values: a digest takes its time
 _ALL = "*"  # the name of all values together, where they cannot be told apart
 _FEW = ("boolean", "none")  # kinds with few wrong values: one of them alone says little
+_MANY = ("array", "tensor", "sequence", "mapping")  # kinds with so many that one value is hardly wrong by chance
 
 
 def mistake(says: str, expected: Values, shown: Values, wrong: Iterable[str]) -> Mistake:
@@ -26,19 +27,26 @@ def mistake(says: str, expected: Values, shown: Values, wrong: Iterable[str]) ->
 
 
 def explanations(mistakes: Iterable[Mistake], expected: Values, shown: Values, wrong: Iterable[str]) -> list[str]:
-    """What to say about an answer's wrong values: the mistakes that give the same, those that explain most first."""
+    """What to say about an answer's wrong values: the mistakes that give the same, those that explain most first.
+
+    Unless these explain all of them, an answer can agree by chance: it refuses nothing, say, and a mistake lets one
+    text through. A mistake then has to give two different values of the answer, or an array that is half of them.
+    """
     mine = _fingerprints(expected, shown, wrong)
-    weak = {name for name in mine if shown.get(name, {}).get("kind") in _FEW}
+    kinds = {name: shown.get(name, {}).get("kind", "") for name in mine}
+    weak = {name for name, kind in kinds.items() if kind in _FEW}
+    rich = {name for name, kind in kinds.items() if kind in _MANY}
     found = [(each["says"], _agreeing(each, mine, weak), len(each["values"])) for each in mistakes]
-    told: list[str] = []
+    chosen: list[tuple[str, bool]] = []
     left = set(mine)
-    while left and len(told) < MOST:
+    while left:
         says, same, _ = max(found, key=lambda each: (len(each[1] & left), -each[2]), default=("", set[str](), 0))
         if not same & left:
             break
-        told += [says] if says not in told else []
+        is_alike = len({mine[name] for name in same - weak}) > 1 or (bool(same & rich) and 2 * len(same) >= len(mine))
+        chosen.append((says, is_alike))
         left -= same
-    return told
+    return list(dict.fromkeys(says for says, is_alike in chosen if is_alike or not left))[:MOST]
 
 
 def pairs(right: Values, known: list[tuple[str, Values]], digest: Callable[[Values], dict[str, Any]]) -> list[Mistake]:

@@ -225,6 +225,16 @@ def test_a_boolean_alone_says_little_about_a_mistake_that_gets_more_wrong() -> N
     assert explained({"D": {"d": False}}, d=False) == ["D"]
 
 
+def test_one_value_alone_is_no_mistake_while_others_are_wrong_without_an_explanation() -> None:
+    """An answer that refuses nothing agrees with the mistake that lets one text through."""
+    assert explained({"C": {"c": "NoneType"}}, c="NoneType") == ["C"]
+    assert explained({"C": {"c": "NoneType"}}, c="NoneType", a=0) == []
+    assert explained({"C": {"c": "NoneType"}, "A": {"a": 0}}, c="NoneType", a=0) == ["C", "A"]
+    assert explained({"AC": {"a": "NoneType", "c": "NoneType"}}, a="NoneType", c="NoneType", b=[0.0]) == []
+    assert explained({"AC": {"a": 0, "c": "NoneType"}}, a=0, c="NoneType", b=[0.0]) == ["AC"]
+    assert explained({"B": {"b": [0.0]}}, a=0, b=[0.0], c="another") == []
+
+
 @pytest.mark.turns(8)
 def test_two_mistakes_in_secret_values_are_both_explained() -> None:
     known = {"A": {"a": "x"}, "B": {"b": "x", "c": "x"}, "also A": {"a": "y"}}
