@@ -212,14 +212,20 @@ def check(course: Course, paths: tuple[Path, ...], allow_unsolved: bool) -> None
         raise click.ClickException(f"no chapter's notebook in {', '.join(map(str, paths))}")
     report = practise(found, course, exercise.name if exercise else "")
     keep_passed(report, course)
+    unsaved = "Not answered yet in the saved notebook. If you have written an answer, save it"
     if exercise is not None:
         print_answers(report.submissions[0], Console())
         status = {item.status for item in report.submissions[0].items}
-        unsaved = "Not answered yet in the saved notebook. If you have written an answer, save it; "
-        told = f"{unsaved * (status == {'skipped'})}`course hint {exercise.name}` gives a hint."
+        told = f"{f'{unsaved}; ' * (status == {'skipped'})}`course hint {exercise.name}` gives a hint."
         click.echo(next_line(course) if status == {"passed"} else told)
     else:
         (print_practice if any(path.is_dir() for path in paths) else print_report)(report, Console())
+        own = [each for each in report.submissions if Path(each.path).resolve().parent == course.exercises]
+        skipped = [item.grade_id for each in own for item in each.items if item.status == "skipped"]
+        if kept := [name for name in skipped if name in named and practice.is_kept(course, named[name])]:
+            click.echo(f"Solved in JupyterLab, but not in the saved notebook: {', '.join(kept)}. Save it.")
+        elif skipped and len(found) == 1:
+            click.echo(f"{unsaved}.")
     wrong = [
         item
         for result in report.submissions

@@ -129,6 +129,16 @@ def test_what_passes_in_the_terminal_counts_as_it_does_in_jupyterlab(
     assert command(own_course, "next") == (0, "Every exercise is done.\n")
 
 
+def test_checking_a_chapter_tells_of_a_notebook_that_is_not_saved(own_course: Course) -> None:
+    assert command(own_course, "check", "01")[1].splitlines()[-1] == (
+        "Not answered yet in the saved notebook. If you have written an answer, save it."
+    )
+    solve(own_course, "contiguous_strides", RIGHT_STRIDES)
+    assert command(own_course, "check", "01")[1].splitlines()[-1] == (
+        "Solved in JupyterLab, but not in the saved notebook: contiguous_strides. Save it."
+    )
+
+
 def test_no_verdict_in_a_grade(own_course: Course, submission: Callable[..., Any]) -> None:
     notebook = run_as_learner(own_course, submission(solved=True), MINITORCH_COURSE_SEED="20260101")
     assert verdicts(notebook) == {}
