@@ -1,5 +1,6 @@
 """What a check cell calls, in the learner's notebook and in the grader's kernel. Checks show values and never judge."""
 
+import ast
 import builtins
 import functools
 import html
@@ -26,7 +27,7 @@ from course.learner.ran import CellRun
 from course.source import assemble
 from course.source.cells import plain
 from course.source.kinds import Core
-from course.source.parts import misplaced
+from course.source.parts import defines, misplaced, undefined
 from course.variants import Candidate, ServedVariants, here
 from course.variants import verify as _verify
 
@@ -85,9 +86,6 @@ def show(
         deliver(shown)
         return
     for_nbgrader = nbgrader.is_running()
-    if _trouble:
-        _tell(f"✗ {_trouble}", _trouble)
-        return  # these would be the values of an earlier answer
     if _is_practice():
         _verdict(shown)  # first, since the values may fill pages
     plain = "\n".join(filter(None, (text, _bundle.describe(shown["values"]))))
@@ -127,21 +125,19 @@ def mytorch(*parts: str, chapter: int | str) -> ModuleType:
     mytorch` gives this package from now on. Where parts are tried one by one, `only` says which are the learner's now.
 
     Raises:
-        LookupError: no such part, or no cell that was run defines them.
-        NotAnsweredError: what ran last is no answer.
+        LookupError: no such part.
+        NotAnsweredError: no cell that was run defines them.
     """
-    if _trouble:
-        raise NotAnsweredError(_trouble)
     chosen = [part for part in parts if not only or part in only]
     mine: dict[str, str] = {}
     if parts:
         texts = [run.text for run in ([_answer] if _answer else runs)]
         written = [Core(parts=asked).answer_in(texts) for asked in (parts, chosen)]
         if (text := written[0] or written[1]) is None:
-            names = ", ".join(part.partition(":")[2] for part in parts)
-            inner = next(filter(None, (misplaced(each, parts) for each in reversed(texts))), None)
-            todo = "; ".join(inner or ["run the cell with your solution, then this one"])
-            raise LookupError(f"no cell that was run defines {names}: {todo}")
+            near = (
+                each for each in reversed(texts) if misplaced(each, parts) or any(defines(each, part) for part in parts)
+            )
+            raise NotAnsweredError(undefined(next(near, ""), parts))
         mine = dict.fromkeys(chosen, text)
     others = [part for part in parts if part not in chosen]
     module = package.with_parts(Course.find(), chapter, mine, others, _setup_of(list(parts)) if parts else [])
@@ -193,6 +189,14 @@ def _before(info: Any) -> None:
         if written
         else builtins
     )
+
+
+class _Stopped(ast.NodeTransformer):
+    """Stops a check that has no answer before it runs an earlier one, which may take for ever."""
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        raises = f"raise __import__({__name__!r}, fromlist=['check']).NotAnsweredError({_trouble!r})"
+        return ast.parse(raises) if _trouble else node
 
 
 def _set_up(exercise: practice.Exercise) -> None:
@@ -274,7 +278,9 @@ def _in_words(error: Exception, traceback: Any) -> str:
     if practice.exercise_of_stub(text):
         return f"{_NOT_ANSWERED}: your code goes into this cell."
     if exercise is not None and (_trouble or _answer is None or not practice.is_answered(exercise, _answer.text)):
-        return _trouble or _WRITE
+        return f"✗ {_trouble or _WRITE}"
+    if isinstance(error, NotAnsweredError):
+        return f"✗ Not yet: {error}."
     if unwritten and not last.startswith("<"):
         return f"{_NOT_ANSWERED}: {last} still raises NotImplementedError."
     cells = [frame.f_code.co_filename for frame in frames if frame.f_globals is _shell().user_ns]
@@ -313,6 +319,7 @@ if "ipykernel" in sys.modules and _shell() is not None:
     magic.load(_shell())
     _shell().events.register("pre_run_cell", _before)
     _shell().events.register("post_run_cell", _after)
+    _shell().ast_transformers.append(_Stopped())
     if nbgrader.is_running():
         nbgrader.prepare(Course.find())
     elif Path.cwd() == Course.find().exercises:

@@ -128,7 +128,7 @@ def test_what_passes_goes_into_the_learners_mytorch_until_it_is_reset(own_core_c
     )
     assert "# a line of mine" in outputs(notebook, "core_tensor")
     assert "AttributeError: 'Tensor' object has no attribute 'nothing'" in outputs(notebook, "core_tensor")
-    assert outputs(notebook, "core_derivative").startswith("Not answered yet")
+    assert outputs(notebook, "core_derivative").startswith("✗ Not answered yet")
     text = (course.mine / "mytorch" / "strides.py").read_text()
     assert "# yours (exercise core_strides)\ndef strides(size):" in text and "secret" not in text
     assert text.count("def product") == 1

@@ -98,9 +98,13 @@ def test_what_ran_last_counts_and_the_setup_runs_by_itself(own_course: Course, k
     assert asked(f"{RIGHT}  # changed").startswith("✗ The cell with your answer has changed since it ran")
     assert asked(RIGHT).startswith("✓ Right")
 
+    say("def contiguous_strides(size):\n    print('an earlier answer')", NAME)
+    assert "an earlier answer" in say(check)
     progress.reset(own_course, NAME)  # in another process
     assert not practice.solution_path(own_course, NAME).exists()
-    assert "Not answered yet" in say(check)
+    after = say(check)
+    assert "Not answered yet" in after
+    assert "an earlier answer" not in after  # it may be the one that never ends
     assert not practice.solution_path(own_course, NAME).exists()
 
 
@@ -129,9 +133,20 @@ def test_a_core_answer_that_is_no_python_is_told_with_its_line(
     (exercise, *_) = (each for each in practice.exercises(own_core_course) if each.kind.parts)
     say("def strides(size):\n    return tuple(", exercise.name)
     assert say(exercise.check) == (
-        "The cell with your answer is not valid Python: SyntaxError: '(' was never closed (line 2: `return tuple(`). "
+        "✗ The cell with your answer is not valid Python: SyntaxError: '(' was never closed (line 2: `return tuple(`). "
         "Fix it and run it, then this one."
     )
+
+
+def test_a_core_answer_without_one_of_its_parts_is_told_which(
+    own_core_course: Course, kernel: Callable[[Course], Say]
+) -> None:
+    say = kernel(own_core_course)
+    exercise = practice.find(own_core_course, "core_tensor")
+    say("def rows(self):\n    return len(self.values)", exercise.name)
+    told = say(exercise.check)
+    assert told.startswith("✗ Not yet: the cell does not define describe.\n✗ Not yet.\nTensor.describe: "), told
+    assert "Traceback" not in told and "rows: " not in told
 
 
 def test_a_kernel_elsewhere_is_left_alone(own_course: Course, kernel: Callable[[Course], Say]) -> None:

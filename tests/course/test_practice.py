@@ -95,11 +95,11 @@ def test_what_is_not_answered_yet_is_said_without_a_traceback(
     assert {name: error.traceback for name, error in said.items()} == {
         "predict_strides": ["Not answered yet: your code goes into this cell."],
         "predict_strides-check": [
-            "Not answered yet: write your answer into the cell above, run that cell, then this one."
+            "✗ Not answered yet: write your answer into the cell above, run that cell, then this one."
         ],
         "contiguous_strides-check": ["Not answered yet: helper still raises NotImplementedError."],
         "smallest_step-check": [
-            "Not answered yet: write your answer into the cell above, run that cell, then this one."
+            "✗ Not answered yet: write your answer into the cell above, run that cell, then this one."
         ],
     }
     assert verdicts(notebook) == {"running_mean": "✗ Not answered yet: this is the code that was given."}
