@@ -20,6 +20,10 @@ _EXPORTED = re.compile(  # of a chapter's notebook, by Jupyter or by hand
     rf"{PATTERN}_.*\.(?:html?|pdf|py|md|docx?|odt|rtf|pages)", re.IGNORECASE
 )
 
+_NO_NOTEBOOK = (".py", ".pdf", ".doc", ".docx", ".odt", ".rtf", ".pages")
+
+_HAND_IN = "hand in the file that ends with .ipynb"
+
 
 def notebooks(paths: Iterable[Path]) -> list[Path]:
     """The files themselves, and the notebooks below the folders, hidden folders aside.
@@ -29,8 +33,31 @@ def notebooks(paths: Iterable[Path]) -> list[Path]:
     """
     found: list[Path] = []
     for path in paths:
-        found += sorted(_below(path)) if os.path.isdir(path) and not os.path.islink(path) else [path]
+        is_folder = os.path.isdir(path) and not os.path.islink(path)
+        found += sorted({*_below(path), *_overlooked(path)}) if is_folder else [path]
     return found
+
+
+def _overlooked(folder: Path) -> Iterator[Path]:
+    """Files of another kind in the folder of a class, and folders in it that hold only such: somebody's, all the same.
+
+    A folder with chapters in it is one learner's, and what lies beside them is no answer.
+    """
+    try:
+        entries = [entry for entry in os.scandir(folder) if not entry.name.startswith(".")]
+    except OSError:
+        return
+    found = [entry.name for entry in entries if _is_named_notebook(entry.name) or entry.is_dir()]
+    if any(re.match(rf"{PATTERN}_.*\.ipynb", name, re.IGNORECASE) for name in found):
+        return
+    taken = {*map(called, found)}
+    for entry in entries:
+        path = Path(entry.path)
+        if entry.is_dir(follow_symlinks=False):
+            if not any(_below(path)) and any(each.suffix.lower() in _NO_NOTEBOOK for each in path.rglob("*")):
+                yield path
+        elif path.suffix.lower() in _NO_NOTEBOOK and called(entry.name) not in taken:
+            yield path
 
 
 def _below(folder: Path) -> Iterator[Path]:
@@ -107,13 +134,19 @@ def content(path: Path) -> bytes:
     if stat.S_ISLNK(about.st_mode):
         raise RejectedError("a link: submissions are files, and links are not followed")
     if stat.S_ISDIR(about.st_mode):
-        raise RejectedError("a folder that cannot be read")
+        try:
+            os.scandir(path).close()
+        except OSError as error:
+            raise RejectedError("a folder that cannot be read") from error
+        raise RejectedError(f"a folder without a notebook: {_HAND_IN}")
     if not stat.S_ISREG(about.st_mode):
         raise RejectedError("not a file: a pipe, a socket or a device")
     if _is_archive(path.name):
         raise RejectedError("an archive: unpack it, and grade the notebook in it")
     if _EXPORTED.fullmatch(path.name):
-        raise RejectedError("not a notebook, but what a program made of one: hand in the file that ends with .ipynb")
+        raise RejectedError(f"not a notebook, but what a program made of one: {_HAND_IN}")
+    if path.suffix.lower() in _NO_NOTEBOOK:
+        raise RejectedError(f"not a notebook: {_HAND_IN}")
     if about.st_size > MAX_BYTES:
         raise RejectedError(f"{about.st_size >> 20} MiB is too large: a notebook has at most {MAX_BYTES >> 20} MiB")
     with path.open("rb") as file:

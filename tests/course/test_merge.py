@@ -234,6 +234,21 @@ def test_nobody_is_lost_whose_file_is_no_notebook(tmp_path: Path) -> None:
             content(tmp_path / name)
 
 
+def test_a_learner_who_handed_in_another_file_or_folder_is_rejected_with_a_reason(tmp_path: Path) -> None:
+    theirs = ["ann.ipynb", "ben/01_a.ipynb", "paul.py", "moe/src/homework.py"]
+    others = ["ann.pdf", "ben/helper.py", "ben/src/more.py", "data/digits.csv", "README.md"]
+    for name in theirs + others:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    found = [path.relative_to(tmp_path).as_posix() for path in notebooks([tmp_path])]
+    assert found == ["ann.ipynb", "ben/01_a.ipynb", "moe", "paul.py"]
+    assert notebooks([tmp_path / "ben"]) == [tmp_path / "ben" / "01_a.ipynb"]
+    with pytest.raises(RejectedError, match=r"^not a notebook: hand in the file that ends with \.ipynb$"):
+        content(tmp_path / "paul.py")
+    with pytest.raises(RejectedError, match=r"^a folder without a notebook: hand in the file"):
+        content(tmp_path / "moe")
+
+
 def test_a_grade_of_nothing_is_an_error(course: Course, tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["--root", str(course.root), "grade", str(tmp_path)])
     assert done.exit_code == 2
