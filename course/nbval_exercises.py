@@ -11,10 +11,12 @@ import pytest
 from _pytest.junitxml import xml_key
 from _pytest.terminal import TerminalReporter
 
+from course.check import PRACTICE_SEED
 from course.checks.printable import clean
 from course.files import Course
+from course.grading.assigned import with_assignments
 from course.grading.grade import Practice, is_open
-from course.grading.report import Result
+from course.grading.report import Report, Result
 from course.grading.submission import Submission as Answers
 from course.learner.package import keep_passed
 from course.reports.junit import properties
@@ -45,7 +47,8 @@ class SubmissionFile(pytest.File):
     def collect(self) -> Iterable[pytest.Item]:
         result, answers = self.practice.read(self.path)
         if answers is None:  # an error of collection would stop all other notebooks
-            yield Rejected.from_parent(self, name="rejected", reason=result.reason)
+            with_assignments(Report(PRACTICE_SEED, [result]), self.practice.assignments)
+            yield Rejected.from_parent(self, name="rejected", result=result)
             return
         for name, points in self.practice.points(answers.chapter).items():
             title = f"{name} ({points} point{'s' * (points > 1)})"
@@ -65,14 +68,15 @@ class Judged(pytest.Item):
 
 
 class Rejected(Judged):
-    """A notebook that cannot be judged."""
+    """A notebook that cannot be judged: the points of its chapter stay in the totals."""
 
-    def __init__(self, *, reason: str, **keywords: Any) -> None:
+    def __init__(self, *, result: Result, **keywords: Any) -> None:
         super().__init__(**keywords)
-        self.reason = reason
+        self.result = result
 
     def runtest(self) -> None:
-        pytest.fail(self.reason, pytrace=False)
+        self.user_properties += [("points", "0"), ("max_points", str(self.result.max_score))]
+        pytest.fail(self.result.reason, pytrace=False)
 
 
 class ExerciseItem(Judged):

@@ -21,6 +21,7 @@ from tests.course.test_core import filled
 from tests.course.test_credit import ROWS
 
 CHAPTER = "01_fixture"
+DAMAGED = f"{CHAPTER} (1)"
 RIGHT = "def contiguous_strides(size):\n    return tuple(int(np.prod(size[d + 1:])) for d in range(len(size)))"
 WRONG = "def contiguous_strides(size):\n    return tuple(1 for _ in size)"
 ENDS = "def contiguous_strides(size):\n    import os; os._exit(0)"
@@ -118,6 +119,7 @@ def root(
     for name, notebook in made.items():
         nbformat.write(notebook, folder / f"{name}.ipynb")
     (folder / "deep.ipynb").write_text("[" * 200_000)
+    (folder / f"{DAMAGED}.ipynb").write_text("{")
     (root / "course" / "exercises" / "broken.ipynb").write_text("{")
     nbformat.write(
         submission(contiguous_strides=RIGHT, running_mean="running_mean = len"),
@@ -138,7 +140,7 @@ def local(root: Path) -> Run:
 @pytest.fixture(scope="module")
 def in_ci(root: Path, local: Run) -> Run:
     """Two notebooks in two processes; what is not answered is allowed."""
-    paths = ("course/handed_in/endless.ipynb", "core/exercises")
+    paths = ("course/handed_in/endless.ipynb", f"course/handed_in/{DAMAGED}.ipynb", "core/exercises")
     options = ("--nbval-cell-timeout=10", "-n2", "-o", "allow_unsolved=true")
     return nbval(root, *options, *paths, ended=1, CI="true", GITHUB_STEP_SUMMARY=str(root / "summary.md"))
 
@@ -173,7 +175,7 @@ def test_an_answer_that_ends_python_or_is_none_costs_no_other_exercise(local: Ru
 
 
 def test_a_file_that_is_no_notebook_fails_alone(local: Run) -> None:
-    for name in ("broken", "deep"):
+    for name in ("broken", "deep", DAMAGED):
         ((title, case),) = local.files[name].items()
         assert (title, case.outcome) == ("rejected", "failure")
         assert case.said.startswith("not a valid notebook: ")
@@ -183,9 +185,10 @@ def test_the_points_are_in_the_report_and_on_the_terminal(local: Run) -> None:
     assert local.files["solved"][STRIDES].properties == {"points": "3", "max_points": "3"}
     assert local.files["pretending"][STRIDES].properties == {"points": "0", "max_points": "3"}
     solved, pretending, harming, in_exercises = 8, 4, 4, 3
-    points, most = solved + pretending + harming + in_exercises, 6 * 8
+    points, most = solved + pretending + harming + in_exercises, 7 * 8  # also those of the damaged one
     assert local.properties == {"points": str(points), "max_points": str(most)}
     assert f"\ncourse/exercises/{CHAPTER}.ipynb: 3 of 8 points\n" in local.printed
+    assert f"\ncourse/handed_in/{DAMAGED}.ipynb: 0 of 8 points\n" in local.printed
     assert f"\n{points} of {most} points\n" in local.printed
 
 
@@ -227,15 +230,16 @@ def test_a_part_that_is_right_earns_its_points(in_ci: Run) -> None:
 
 
 def test_processes_add_up_their_points(in_ci: Run) -> None:
-    assert in_ci.properties == {"points": "5", "max_points": "16"}
+    assert in_ci.properties == {"points": "5", "max_points": "24"}
     assert f"\ncore/exercises/{CORE}.ipynb: 5 of 8 points\n" in in_ci.printed
 
 
 def test_github_shows_the_points_in_a_runs_summary(in_ci: Run, root: Path) -> None:
     assert (root / "summary.md").read_text().splitlines()[2:] == [
         f"| core/exercises/{CORE}.ipynb | 5 | 8 |",
+        f"| course/handed_in/{DAMAGED}.ipynb | 0 | 8 |",
         "| course/handed_in/endless.ipynb | 0 | 8 |",
-        "| **all** | **5** | **16** |",
+        "| **all** | **5** | **24** |",
     ]
 
 
