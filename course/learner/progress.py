@@ -22,10 +22,11 @@ def table(course: Course) -> Group:
     """
     cells: list[list[Text]] = []
     earned = points = folded = 0
+    coming = getattr(following(course), "chapter", "")
     for chapter, exercises in itertools.groupby(practice.exercises(course), lambda exercise: exercise.chapter):
         every = list(exercises)
         done = [exercise for exercise in every if practice.is_kept(course, exercise)]
-        begun = bool(done) or every[0].chapter == getattr(following(course), "chapter", "")
+        begun = bool(done) or every[0].chapter == coming
         folded += not begun
         here, of = _points(done), _points(every)
         earned, points = earned + here, points + of
@@ -92,8 +93,12 @@ def _parts(exercise: practice.Exercise) -> list[str]:
 
 
 def following(course: Course) -> practice.Exercise | None:
-    """The first exercise that is not done yet."""
-    return next((exercise for exercise in practice.exercises(course) if not practice.is_kept(course, exercise)), None)
+    """The first exercise that is not done yet, from the chapter on in which one was solved last."""
+    kept, left = [], []
+    for exercise in practice.exercises(course):
+        (kept if practice.is_kept(course, exercise) else left).append(exercise)
+    last = max(kept, key=lambda each: practice.solution_path(course, each.name).stat().st_mtime_ns, default=None)
+    return min(left, key=lambda each: last is not None and each.key < last.key, default=None)
 
 
 def next_line(course: Course) -> str:

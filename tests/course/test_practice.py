@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from nbclient import NotebookClient
 
 from course.__main__ import main
 from course.files import CODE, Course
-from course.learner import practice
+from course.learner import practice, progress
 
 CHAPTER = "01_fixture"
 RIGHT_STRIDES = """def contiguous_strides(size):
@@ -203,6 +204,20 @@ def test_progress_and_next(own_course: Course) -> None:
     for name in ("running_mean", "smallest_step"):
         solve(own_course, name, "x = 1")
     assert command(own_course, "next") == (0, "Every exercise is done.\n")
+
+
+def test_next_goes_on_in_the_chapter_that_was_worked_on_last(own_course: Course, core_course: Course) -> None:
+    shutil.copy(core_course.pristine / "06_core.ipynb", own_course.pristine)
+    first, later = (
+        [each for each in practice.exercises(own_course) if each.chapter == chapter] for chapter in (CHAPTER, "06_core")
+    )
+    assert progress.following(own_course) == first[0]
+    os.utime(solve(own_course, first[0].name, "prediction = 1"), (1, 1))
+    assert progress.following(own_course) == first[1]
+    os.utime(solve(own_course, later[0].name, "def strides(size): pass"), (2, 2))
+    assert progress.following(own_course) == later[1]
+    os.utime(solve(own_course, first[1].name, RIGHT_STRIDES), (3, 3))
+    assert progress.following(own_course) == first[2]
 
 
 def test_reset_gives_a_cell_back_and_keeps_a_copy(own_course: Course, submission: Callable[..., Any]) -> None:
