@@ -1,6 +1,7 @@
 """What is meant by a name on the command line: a chapter, or an exercise that is spelled almost so."""
 
 import difflib
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -9,8 +10,8 @@ from course.files import Course
 
 
 def chapter(course: Course, name: str) -> str:
-    """The chapter called so: 06, 20b, 06_computation_graph, or the path of its notebook; empty if there is none."""
-    stem = Path(name).stem
+    """The chapter called so: 06, 6, 20b, 06_computation_graph, or the path of its notebook; empty if there is none."""
+    stem = re.sub(r"^(?=\d[a-z]?$)", "0", Path(name).stem)
     chapters = (path.stem for path in sorted(course.pristine.glob("*.ipynb")))
     return next((each for each in chapters if stem in (each, str(key(each)))), "")
 

@@ -94,7 +94,8 @@ def _parts(exercise: practice.Exercise) -> list[str]:
 
 def following(course: Course) -> practice.Exercise | None:
     """The first exercise that is not done yet, from the chapter on in which one was solved last."""
-    kept, left = [], []
+    kept: list[practice.Exercise] = []
+    left: list[practice.Exercise] = []
     for exercise in practice.exercises(course):
         (kept if practice.is_kept(course, exercise) else left).append(exercise)
     last = max(kept, key=lambda each: practice.solution_path(course, each.name).stat().st_mtime_ns, default=None)

@@ -134,6 +134,7 @@ def test_it_is_built_checked_counted_and_read(two_sittings: Course) -> None:
     *first, second = (exercise.key for exercise in practice.exercises(course))
     assert {*first} == {Key(6)} and second == Key(6, "b")
     assert chapter(course, "06b") == "06b_more" and chapter(course, "06") == "06_core"
+    assert chapter(course, "6b") == "06b_more" and chapter(course, "6") == "06_core" and not chapter(course, "60")
     shown_progress = CliRunner().invoke(main, ["--root", str(course.root), "progress", "06b"]).output
     assert "more_curvature" in shown_progress and "core_strides" not in shown_progress
     assert shown(course.root, "06b").startswith("# minitorch/derivatives.py: Everything.")
