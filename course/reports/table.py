@@ -95,7 +95,7 @@ def write_reports(report: Report, course: Course, targets: Targets, rules: Rules
     if targets.junit is not None:
         write_atomically(targets.junit, to_junit(report))
     if targets.csv is not None:
-        write_atomically(targets.csv, to_csv(rows, rules.due))
+        write_atomically(targets.csv, "\ufeff" + to_csv(rows, rules.due))  # or Excel takes the names for Latin-1
     if targets.gradescope is not None:
         one_students = entries(report, points, rules, one_student=True)
         write_atomically(targets.gradescope, to_gradescope(one_students, report.seed))

@@ -1,5 +1,6 @@
 """The formats of a report, each read by a parser of somebody else's, with what a learner may write into it."""
 
+import codecs
 import csv
 import html.parser
 import io
@@ -401,7 +402,8 @@ def test_the_command_writes_every_format_from_a_saved_report(course: Course, rep
     done = CliRunner().invoke(main, command)
     assert done.exit_code == 0, done.output
     assert files["junit"].read_text() == to_junit(report)
-    assert files["csv"].read_text() == to_csv(rows_of(report))
+    assert files["csv"].read_bytes().startswith(codecs.BOM_UTF8)  # by which Excel knows that it is UTF-8
+    assert files["csv"].read_text(encoding="utf-8-sig") == to_csv(rows_of(report))
     assert json.loads(files["gradescope"].read_text())["score"] == 3
     assert (files["html"] / "index.html").exists()
 

@@ -126,7 +126,7 @@ def test_no_submission_is_lost(
     assert invoke(own_course, "grade", str(empty), "--resume", *reports)[0] == 1
     again = (saved.read_bytes(), table.read_bytes(), xml.read_bytes(), sorted(page.name for page in pages.iterdir()))
     assert again == made
-    rows = list(csv.DictReader(table.read_text().splitlines()))
+    rows = list(csv.DictReader(table.read_text(encoding="utf-8-sig").splitlines()))
     assert {row["student_id"].removeprefix("'") for row in rows} == set(expected)
     assert [row["score"] for row in rows if row["student_id"] == "'=cmd|' '!A0"] == ["1.0"]
     assert len(ElementTree.fromstring(xml.read_text())) == len(rows) == len(made[3]) - 1 == 21
