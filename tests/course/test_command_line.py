@@ -272,7 +272,7 @@ def test_check_takes_the_exercise_that_next_names_or_one_that_is_named(own_cours
     code, said = check(predict_strides=right)  # that is kept, so the next one is taken
     assert (code, said.startswith("Checking contiguous_strides in ")) == (1, True), said
     assert "graded, 1 of" in check("01", predict_strides=right)[1]
-    assert "rejected (no such file)" in check(f"elsewhere/{path.name}")[1]
+    assert "rejected, 0 of 8 points (no such file)" in check(f"elsewhere/{path.name}")[1]
     unknown = "Error: no exercise, chapter or folder is called 'runing_mean'; did you mean running_mean?"
     assert check("01", "runing_mean") == (1, unknown)
 
