@@ -24,6 +24,7 @@ from course.intact import intact as intact
 from course.learner import package, practice, ran, scope, verdict
 from course.learner.install import install as install
 from course.learner.ran import CellRun
+from course.parsed import parsed
 from course.source import assemble
 from course.source.cells import plain
 from course.source.kinds import Core
@@ -196,7 +197,7 @@ class _Stopped(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> ast.AST:
         raises = f"raise __import__({__name__!r}, fromlist=['check']).NotAnsweredError({_trouble!r})"
-        return ast.parse(raises) if _trouble else node
+        return parsed(raises) if _trouble else node
 
 
 def _set_up(exercise: practice.Exercise) -> None:

@@ -98,8 +98,13 @@ def following(course: Course) -> practice.Exercise | None:
     left: list[practice.Exercise] = []
     for exercise in practice.exercises(course):
         (kept if practice.is_kept(course, exercise) else left).append(exercise)
-    last = max(kept, key=lambda each: practice.solution_path(course, each.name).stat().st_mtime_ns, default=None)
+    last = max(kept, key=lambda each: _solved_at(course, each), default=None)
     return min(left, key=lambda each: last is not None and each.key < last.key, default=None)
+
+
+def _solved_at(course: Course, exercise: practice.Exercise) -> int:
+    path = practice.solution_path(course, exercise.name)
+    return path.stat().st_mtime_ns if path.exists() else 0
 
 
 def next_line(course: Course) -> str:
