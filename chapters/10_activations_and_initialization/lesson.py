@@ -547,8 +547,8 @@ for start in (0.0, 0.1):
 #
 # - *Thirty seconds:* Units with the same incoming and outgoing weights compute the same output and get the same gradient, so they
 #   stay equal, and a layer of any width does the work of one unit. Random initial weights break this symmetry.
-# - *Longer:* Zeros are worse than other constants: the gradient of a hidden layer is multiplied by the weights after it,
-#   which are 0, and a ReLU's outputs are 0 as well, so only the last bias learns. (A sigmoid outputs ½, so there the last weights
+# - *Longer:* Zeros are the worst constant: the next layer's weights multiply the gradient of a hidden layer, and they are
+#   0. A ReLU's outputs are 0 as well, so only the last bias learns. (A sigmoid outputs ½, so there the last weights
 #   learn too.)
 # - *They ask next:* Is zero ever appropriate? For biases, and for one of two factors if the other is random: LoRA starts one
 #   of its two matrices at 0, so that the adapted network starts out equal to the original ([chapter

@@ -31,9 +31,9 @@ for kind in ("RNN", "GRU", "LSTM"):
 # what decides how far back a network sees?
 #
 # ## The smallest model
-# A recurrent network is a loop with a state. In the smallest model the state is a single number: $h \leftarrow \tanh(w h + x)$. How
-# much does the last state depend on an earlier one? Each step in between multiplies the derivative by $w (1 - h^2)$, where $h$ is
-# the state that this step computes.
+# A recurrent network is a loop that carries a state. The smallest one carries a single number: $h \leftarrow \tanh(w h + x)$. How
+# much does the last state depend on an earlier one? Each step between them multiplies the derivative by $w (1 - h^2)$, where $h$
+# is that step's new state.
 
 # %%
 import math

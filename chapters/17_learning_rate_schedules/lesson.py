@@ -110,7 +110,7 @@ pictures.slider(draw, start=start, warmup=[1, 20, 50], lowest=[0.0, 0.05, 0.3], 
 
 # %% [markdown] tags=["short"]
 # ## Why warm up?
-# Adam divides a mean of gradients by the root of a mean of squares ([chapter 16](16_losses_and_optimizers.ipynb)). How long are its
+# Adam divides a running mean of the gradients by the square root of that of their squares ([chapter 16](16_losses_and_optimizers.ipynb)). How long are its
 # steps if the gradient is pure noise, which shouldn't move anything? And how long are they if the gradient is always 1? The third
 # row is without momentum, and the fourth has the smaller $\beta_2$ that language models are trained with:
 

@@ -72,8 +72,7 @@ def grade(
         read = [reader.read(path) for path in notebooks(paths)]
     given = [pair for each in read for pair in (of_assignment(each, assignment) if assignment else each)]
     given = [pair for pair in given if (pair[0].path, pair[0].digest) not in known]
-    assigned = with_assignments(Report(seed, [result for result, _ in given]), reader.points).submissions
-    given = [(result, submission) for result, (_, submission) in zip(assigned, given, strict=True)]
+    with_assignments(Report(seed, [result for result, _ in given]), reader.points)
     redrawn = before.redrawn if before else []
     with tempfile.TemporaryDirectory(prefix="course-") as folder:
         references = References(sources, course, Path(folder), seed, explain, redrawn)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from minitorch.devices import device as Device
 from minitorch.dispatch.declaration import composite
 from minitorch.dispatch.errors import cannot_cast
 from minitorch.dispatch.promotion import is_number
@@ -22,6 +21,7 @@ from minitorch.ops.pointwise.division import div
 from minitorch.ops.reduction.counting import searchsorted, unique
 from minitorch.printing import _contents as contents
 from minitorch.size import Size
+from minitorch.sparse.matrix import SparseMatrix
 from minitorch.tensor import Tensor
 
 _WIDTH = 80
@@ -40,7 +40,7 @@ _OF_ONE = ("abs", "absolute", "sum")
 """Functions of one sparse matrix."""
 
 
-class SparseTensor:
+class SparseTensor(SparseMatrix):
     """A sparse matrix: `_indices()` (2, n) and `_values()` (n). Elements named twice are added up.
 
     It is not a Tensor: what it can do is here. Gradients go to the values, and from `to_sparse` to the dense matrix.
@@ -52,28 +52,6 @@ class SparseTensor:
     def __init__(self, indices: Tensor, values: Tensor, shape: Sequence[int], coalesced: bool, made_by: str) -> None:
         self._at, self._numbers = indices, values
         self.shape, self._coalesced, self._made_by = Size(shape), coalesced, made_by
-
-    @property
-    def dtype(self) -> DType:
-        return self._numbers.dtype
-
-    @property
-    def device(self) -> Device:
-        return self._numbers.device
-
-    @property
-    def requires_grad(self) -> bool:
-        return self._numbers.requires_grad
-
-    def size(self, dim: int | None = None) -> Any:
-        return self.shape if dim is None else self.shape[dim]
-
-    def dim(self) -> int:
-        return 2
-
-    def _nnz(self) -> int:
-        """How many elements are listed."""
-        return len(self._numbers)
 
     def _indices(self) -> Tensor:
         return self._at

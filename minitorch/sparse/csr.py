@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from minitorch.devices import device as Device
 from minitorch.dispatch.declaration import composite
 from minitorch.dtypes import bool_, get_default_dtype, int64
 from minitorch.dtypes import dtype as DType
@@ -19,6 +18,7 @@ from minitorch.printing import _append_suffixes as appended
 from minitorch.printing import _contents as contents
 from minitorch.size import Size
 from minitorch.sparse.coo import SparseTensor
+from minitorch.sparse.matrix import SparseMatrix
 from minitorch.tensor import Tensor
 from minitorch.warn_once import warn_once
 
@@ -30,7 +30,7 @@ _FUNCTIONS = ("abs", "matmul", "mm", "mul", "mv", "neg", "sum")
 """The functions that are the methods of the same name."""
 
 
-class SparseCsrTensor:
+class SparseCsrTensor(SparseMatrix):
     """A sparse matrix (m, n): row i has the listed elements from `crow_indices()[i]` to `crow_indices()[i + 1]`.
 
     It is not a Tensor: what it can do is here. Gradients go to the values; those of a dense matrix, from
@@ -45,31 +45,9 @@ class SparseCsrTensor:
         self.shape, self._made_by = Size(shape), made_by
         warn_once(_BETA)
 
-    @property
-    def dtype(self) -> DType:
-        return self._numbers.dtype
-
-    @property
-    def device(self) -> Device:
-        return self._numbers.device
-
-    @property
-    def requires_grad(self) -> bool:
-        return self._numbers.requires_grad
-
-    def size(self, dim: int | None = None) -> Any:
-        return self.shape if dim is None else self.shape[dim]
-
-    def dim(self) -> int:
-        return 2
-
     def numel(self) -> int:
         """How many elements the dense matrix has."""
         return self.shape.numel()
-
-    def _nnz(self) -> int:
-        """How many elements are listed."""
-        return len(self._numbers)
 
     def crow_indices(self) -> Tensor:
         """Where each row begins in the lists, and the end of the last: (m + 1) of int64."""
