@@ -60,14 +60,18 @@ class Guards:
             if earlier != source:
                 self.add(f"{source} {relation} {earlier}", "TENSOR_ALIASING", (source, earlier))
         self.tensors[source] = tensor
+        if tensor._base is None:  # nothing has to be looked up
+            recorded, leaf = f"{source}._requires_grad", f"{source}._grad_fn is None"
+        else:
+            recorded, leaf = f"{source}.requires_grad", f"{source}.is_leaf"
         for expression, what in (
             (f"type({source}) is {self.constant(type(tensor), 't')}", "type"),
             (f"{source}._dtype is {self.constant(tensor._dtype)}", "dtype"),
             (f"{source}._device is {self.constant(tensor._device)}", "device"),
-            (f"{source}.requires_grad is {tensor.requires_grad}", "requires_grad"),
-            (f"{source}._bits == {tensor._bits!r}", "bits"),
             (f"({source}._base is None) is {tensor._base is None}", "view"),
-            (f"{source}.is_leaf is {tensor.is_leaf}", "leaf"),
+            (f"{recorded} is {tensor.requires_grad}", "requires_grad"),
+            (f"{source}._bits == {tensor._bits!r}", "bits"),
+            (f"({leaf}) is {tensor.is_leaf}", "leaf"),
         ):
             self.add(expression, "TENSOR_MATCH", (source, what))
         shape = tensor._array.shape
