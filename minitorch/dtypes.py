@@ -255,6 +255,16 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 _default = float32
 
 
+def within_range(xp: Any, array: Any, numpy_type: Any) -> Any:
+    """What a cast to `numpy_type` begins with: float8_e4m3fn has no infinity, so larger numbers become ±448, its last.
+
+    NaN stays NaN. https://docs.pytorch.org/docs/stable/tensor_attributes.html#torch.dtype
+    """
+    if numpy_type != float8_e4m3fn.numpy or numpy_type == array.dtype:
+        return array
+    return xp.clip((array.real if array.dtype.kind == "c" else array).astype("float32", copy=False), -448, 448)
+
+
 def get_default_dtype() -> dtype:
     """Returns the dtype of new floats. https://pytorch.org/docs/stable/generated/torch.get_default_dtype.html"""
     return _default

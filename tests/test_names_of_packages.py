@@ -113,6 +113,18 @@ def test_stored_types(torch: Any, name: str) -> Any:
     return repr(x), x.tolist(), x[1:].clone().to(torch.float32), mixed, described, errors(lambda: x.numpy().sum())
 
 
+@pytest.mark.parametrize("name", [name for name in DTYPES.split() if "float" in name])
+@same
+def test_what_a_cast_beyond_the_range_gives(torch: Any, name: str) -> Any:
+    kind = getattr(torch, name)
+    x = torch.tensor([1e9, -500.0, 465.0, 5.0, float("inf"), float("nan")])
+    cast = [x.to(kind), x.double().to(kind), x.to(torch.bfloat16).to(kind), torch.tensor([500, -1000, 3]).to(kind)]
+    written = torch.zeros(6, dtype=kind), torch.zeros(6, dtype=kind)
+    written[0].copy_(x)
+    written[1][2:] = x[:4]
+    return [each.float() for each in (*cast, *written, torch.tensor([500.0, -1e3, 3.0], dtype=kind))]
+
+
 Point = namedtuple("Point", "x y")
 
 

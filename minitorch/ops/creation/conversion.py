@@ -21,7 +21,7 @@ from minitorch.devices import tensor_device
 from minitorch.dispatch.declaration import METHODS, composite, declare, zero_gradient
 from minitorch.dispatch.errors import broadcast_clash
 from minitorch.dispatch.overlap import ANY_SOURCE, ANY_TARGET, OF_BITS, coincide
-from minitorch.dtypes import COMPLEX, DTYPES, FROM_NUMPY, SCALAR_TYPES, dtype, type_name
+from minitorch.dtypes import COMPLEX, DTYPES, FROM_NUMPY, SCALAR_TYPES, dtype, type_name, within_range
 from minitorch.dtypes import dtype as DType
 from minitorch.layout import (
     contiguous_format,
@@ -46,6 +46,7 @@ def cast(xp: Any, array: Array, kind: dtype) -> Array:
     """The elements in another dtype; of complex numbers that become real the real part remains."""
     if array.dtype.kind == "c" and dtypes.BOOL < kind.category < COMPLEX:
         warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=6)
+    array = within_range(xp, array, kind.numpy)
     result = empty_as(xp, array, kind.numpy)
     result[...] = array.real if array.dtype.kind == "c" and result.dtype.kind not in "bc" else array
     return result
@@ -56,7 +57,7 @@ def to_copy(xp: Any, self: Array, kind: dtype, format: memory_format) -> Array:
     """The same numbers in another dtype and memory format, always in new memory."""
     if self.dtype.kind == "c" and kind.category < COMPLEX:
         self = cast(xp, self, kind)
-    return copy_in(xp, self, kind.numpy, format)
+    return copy_in(xp, within_range(xp, self, kind.numpy), kind.numpy, format)
 
 
 class ToDevice(Node):
@@ -307,7 +308,7 @@ def copy(xp: Any, self: Array, src: Array, non_blocking: bool = False) -> Array:
         common = xp.broadcast_shapes(self.shape, src.shape)
         if common != self.shape:
             raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(common)}")
-    self[...] = cast(xp, src, FROM_NUMPY[self.dtype]) if src.dtype.kind == "c" else src
+    self[...] = cast(xp, src, FROM_NUMPY[self.dtype]) if src.dtype.kind == "c" else within_range(xp, src, self.dtype)
     return self
 
 

@@ -103,7 +103,7 @@ def array_of(data: Any, requested: dtype | None) -> Array:
         kind = from_numpy_dtype(data.dtype)
         if isinstance(data, np.ndarray):
             from_numpy(data)  # refuses negative strides
-        return quietly(np.array(data).astype, (requested or kind).numpy, order="C")
+        return _cast(np.array(data), requested or kind)
     if hasattr(data, "__array_interface__") or (hasattr(data, "__array__") and not _is_sequence(data)):
         return array_of(np.asarray(data), requested)
     if isinstance(data, (list, tuple)) and data and isinstance(data[0], np.ndarray):
@@ -119,6 +119,10 @@ def array_of(data: Any, requested: dtype | None) -> Array:
     target = requested or kind
     elements = [_one_number(each, target) if isinstance(each, Tensor) else each for each in elements]
     return _converted(elements, kind, target).reshape(shape)
+
+
+def _cast(array: Array, kind: dtype) -> Array:
+    return quietly(dtypes.within_range(np, array, kind.numpy).astype, kind.numpy, order="C")
 
 
 def _one_number(tensor: Tensor, target: dtype) -> Any:
@@ -152,7 +156,7 @@ def _converted(elements: Sequence[Any], kind: dtype, target: dtype) -> Array:
         lowest = limits.min if target.is_signed or array.dtype.kind == "f" else -limits.max
         if not (lowest <= array.min() and array.max() <= limits.max):
             raise RuntimeError(f"value cannot be converted to type {target.name} without overflow")
-    return quietly(array.astype, target.numpy)
+    return _cast(array, target)
 
 
 @composite(variants="function")
