@@ -25,12 +25,12 @@ for name, each in {"straight": straight, "swapped": swapped}.items():
     print(f"{name:8} shares memory:", each.untyped_storage().data_ptr() == t.untyped_storage().data_ptr())
 
 # %% [markdown] tags=["short"]
-# One write arrived and the other was lost without a warning. `t.reshape(6)` returned a **view**, which is another way to look at the same
-# memory; `t.t().reshape(6)` returned a copy. What decides which of the two you get?
+# One write arrived, while the other was lost without a warning. `t.reshape(6)` returned a **view**, which is another way to
+# look at the same memory, but `t.t().reshape(6)` returned a copy. What decides which of the two you get?
 #
 # ## Memory layout
-# A tensor is a **strided view** of its storage, a flat row of elements. It consists of *sizes*, *strides* and an *offset*: the first
-# element is at the offset, and one step along dimension `d` moves by `stride[d]` elements.
+# A tensor is a **strided view** of its storage, which is a flat row of elements. The view consists of *sizes*, *strides* and an
+# *offset*: the first element is at the offset, and one step along dimension `d` moves by `stride[d]` elements.
 
 # %% tags=["proof-strided-views"]
 from course import check, pictures
@@ -47,8 +47,8 @@ pictures.storage(t, views)
 # 2 5 of the storage. Since a flat tensor has only one stride, is there a stride that makes these jumps?
 #
 # ### One stride for a flat view
-# In the smallest model, you list the positions in the storage that a view reads. If all jumps are equally long, that jump is the stride of
-# the flat view.
+# The smallest model lists the positions in the storage that a view reads. If all jumps from one position to the next are
+# equally long, that jump is the stride of the flat view.
 
 # %%
 from itertools import pairwise, product
@@ -71,8 +71,8 @@ print("t.t()   ", positions((3, 2), (1, 3)), "stride", flat_stride((3, 2), (1, 3
 # The jumps of `t.t()` alternate between +3 and −2. Since no single stride makes them, the elements have to move, so `reshape` copies.
 #
 # ### Where the model breaks
-# The model knows only one target, the flat shape. The next tensor can't be flattened without a copy, yet it can be viewed in a different
-# shape:
+# The model knows only one target, the flat shape. The next tensor can't be flattened without a copy, and yet one of two other
+# shapes is possible:
 
 # %% tags=["proof-view-raises", "raises-exception"]
 u = torch.arange(24).reshape(2, 3, 4).transpose(0, 1)
@@ -82,8 +82,9 @@ u.view(6, 4)
 
 # %% [markdown] tags=["short"]
 # ### The rule: which dimensions merge
-# Dimensions `d` and `d + 1` merge if one step along `d` is as long as a whole row along `d + 1`:
-# `stride[d] == stride[d + 1] * size[d + 1]`. Below are two rows of three elements. At which distance do they form one row of six?
+# The shape (3, 2, 2, 2) only splits the last dimension, whereas (6, 4) has to merge the first two, and the error says that this
+# takes a copy. Dimensions `d` and `d + 1` merge if one step along `d` is as long as a whole row along `d + 1`: `stride[d] ==
+# stride[d + 1] * size[d + 1]`. Below are two rows of three elements. At which distance do they form one row of six?
 
 
 # %%
@@ -115,22 +116,23 @@ for name, x in {"t": t, "t.t()": t.t(), "u": u, "u[:, :, ::2]": u[:, :, ::2]}.it
     print(f"{name:13} {tuple(x.shape)!s:9} strides {x.stride()!s:9} runs {runs(x.shape, x.stride())}")
 
 # %% [markdown]
-# A run can be split in any way, but two runs have to stay separate. `u` has runs of 3, 2 and 4 elements, so a view may split the 4 into
-# 2 × 2, but it can't have a dimension of length 6. That is all `view` has to check.
+# Each pair is a run: its number of elements, and its innermost stride. A run can be split in any way, but two runs have to stay
+# separate. `u` has runs of 3, 2 and 4 elements, so a view may split the 4 into 2 × 2, but it can't have a dimension of length
+# 6. That is all `view` has to check.
 #
 # **Interview · When does `view` raise, and when does it work?**
 #
 # - *Thirty seconds:* It works if there are strides that visit the same elements in the same order in the new shape. A dimension can always
 #   be split, and two neighbours merge if `stride[d] == stride[d+1] * size[d+1]`. If the new shape needs any other merge, `view` raises.
-# - *Longer:* The new lengths have to fill each run exactly. A length of 1 merges with anything: no step is taken along it.
+# - *Longer:* The new lengths have to fill each run exactly. A length of 1 merges with anything, because no step is taken along it.
 # - *They ask next:* Does the tensor have to be contiguous? No: `u` isn't contiguous, and yet `u.view(3, 2, 2, 2)` works.
 # - *The trap:* Saying that `view` fails after `transpose`. It depends on the shape you ask for.
 # - *Proof:* `proof-merge-rule`; working and raising: `proof-view-raises`.
 #
 # **Interview · `view` or `reshape`?**
 #
-# - *Thirty seconds:* `view` never copies, and it raises an error if no strides fit. `reshape` returns a view if there is one, and otherwise
-#   a copy.
+# - *Thirty seconds:* `view` never copies, so it raises an error if no strides fit. `reshape` returns a view if there is one,
+#   and otherwise a copy.
 # - *Longer:* I use `view` when I rely on shared memory, and `reshape` when I only need the values.
 # - *They ask next:* How do you find out which one you got? Compare `untyped_storage().data_ptr()` of both tensors.
 # - *The trap:* Writing into the result of `reshape` and expecting the source to change. That depends on the strides.
@@ -153,12 +155,13 @@ results = {
 print("new tensors:", {name: each.stride() for name, each in results.items()})
 
 # %% [markdown] given="mytorch.views:view_op mytorch.views:run_as_view mytorch.views:permute"
-# `row.t()` is contiguous: the stride along a length of 1 doesn't matter. `t.t() + 1` is a *new* tensor and yet it isn't contiguous, since
-# arithmetic and `clone` usually keep the memory order of their input. If two inputs differ in their order, the first one decides:
-# with `o = torch.ones(3, 2)`, the strides of `t.t() + o` are (1, 3), and those of `o + t.t()` are (2, 1).
+# The first five lines have one surprise: `row.t()` is contiguous, because the stride along a length of 1 doesn't matter. The
+# last line has another. `t.t() + 1` is a *new* tensor and yet it isn't contiguous, since arithmetic and `clone` usually keep
+# the memory order of their input. If two inputs of the same shape differ in their order, the first one decides: with `o =
+# torch.ones(3, 2)`, the strides of `t.t() + o` are (1, 3), and those of `o + t.t()` are (2, 1).
 #
-# Not every operation keeps the order: `masked_fill`, `softmax` and `cumsum` store their result row by row. (`mytorch`
-# does so with each new result.)
+# Not every operation keeps the order: `masked_fill` and `cumsum` store their result row by row, as `mytorch` does with each new
+# result.
 #
 # **Interview · What does contiguous mean, and is a transposed tensor contiguous?**
 #
@@ -170,10 +173,10 @@ print("new tensors:", {name: each.stride() for name, each in results.items()})
 # - *Proof:* `proof-contiguous`.
 #
 # ## `mytorch`: views
-# In [chapter 02b](02b_dtypes_and_dispatch.ipynb) a kernel took arrays and returned an array. The kernel of a view, however, takes the
-# tensor and returns sizes, strides and an offset, from which `run_as_view` makes a tensor on the *same storage*. `base` is the tensor that
-# the first view was taken from, while `rebased` and `one_of_several` belong to chapter 07. In the exercises you will write `transpose`,
-# `expand` and `squeeze` in the same way.
+# In [chapter 02b](02b_dtypes_and_dispatch.ipynb) a kernel took arrays and returned an array. The kernel of a view, however,
+# takes the tensor and returns sizes, strides and an offset, from which `run_as_view` makes a tensor on the *same storage*.
+# (`base` is the tensor that the first view was taken from, while `rebased` and `one_of_several` belong to chapter 07.) In the
+# exercises you will write `transpose`, `expand` and `squeeze` in the same way.
 
 # %%
 x = mytorch.arange(6).reshape(2, 3)
@@ -185,7 +188,7 @@ print("strides", y.stride(), "same storage", y.storage is x.storage)
 
 # %% [markdown]
 # ### `expand` and `repeat`
-# A stride may be 0, and then a step along that dimension reads the same element again, which is all that `expand` does.
+# A stride may also be 0, so that a step along that dimension reads the same element again. `expand` does nothing else.
 
 # %% tags=["proof-expand-stride"]
 bias = torch.tensor([7, 8, 9])
@@ -195,9 +198,10 @@ print("expand, made contiguous:", bias.expand(1000, 3).contiguous().untyped_stor
 pictures.storage(bias, {"bias": bias, "expanded": bias.expand(2, 3), "column": bias[:1].expand(3)})
 
 # %% [markdown]
-# Several elements of an expanded tensor share one position in memory, so a write might have to store two values there. `fill_` with a
-# single number is fine, while `add_` and `copy_` raise an error. They only look for strides of 0, so overlapping views of another kind get
-# past them:
+# The expanded tensor still takes the 24 bytes of `bias`, a thousandth of what `repeat` takes. The price is that several of its
+# elements share one position in memory, so a write might have to store two values there. `fill_` with a single number is fine,
+# while `add_` and `copy_` raise an error. But they only look for strides of 0, so overlapping views of another kind get past
+# them:
 
 # %% tags=["proof-overlaps", "raises-exception"]
 s = torch.zeros(4)
@@ -214,12 +218,12 @@ s[:1].expand(3).add_(1)
 #
 # **Interview · `expand` or `repeat`?**
 #
-# - *Thirty seconds:* `expand` sets strides to 0 and takes no memory, but it can only stretch dimensions of length 1. `repeat` copies the
-#   data.
+# - *Thirty seconds:* `expand` sets strides to 0 and takes no memory, but it can only stretch dimensions of length 1. `repeat`
+#   works along any dimension, because it copies the data.
 # - *Longer:* Use `repeat` if you are going to change single rows. Broadcasting is an `expand` that is done for you ([chapter
 #   04](04_broadcasting_indexing_joining.ipynb)).
 # - *They ask next:* What does `contiguous()` do to an expanded tensor? It makes a copy, which allocates the full size.
-# - *The trap:* Adding in place to an expanded tensor. It raises as soon as a dimension was stretched: the elements share memory.
+# - *The trap:* Adding in place to an expanded tensor. It raises as soon as a dimension was stretched, because its elements share memory.
 # - *Proof:* `proof-expand-stride`; the refusal: `proof-overlaps`.
 #
 # ### More views: `narrow`, `diagonal`, `unfold` and `movedim`
@@ -235,8 +239,9 @@ for name, x in more.items():
 print("windows", line.unfold(0, 3, 1).tolist(), "in", line.untyped_storage().nbytes() // 8, "elements")
 
 # %% [markdown]
-# `unfold` cuts a dimension into windows. Along the windows it moves by the step, and within a window by the old stride, so neighbouring
-# windows share elements. (`flip` has to copy: PyTorch has no negative strides.)
+# All four are views. `unfold` cuts a dimension into windows: from one window to the next it moves by the step, and within a
+# window by the old stride, so neighbouring windows share elements and six elements are enough for four windows of three.
+# (`flip` isn't in the list because PyTorch has no negative strides, so it has to copy.)
 #
 # **Interview · How do you cut a signal into overlapping windows without copying?**
 #
@@ -267,8 +272,8 @@ pictures.grids(("image[0]", image[0]), ("storage of last: a pixel in each row", 
 # %% [markdown]
 # **Interview · What is `channels_last`?**
 #
-# - *Thirty seconds:* A memory format. The shape stays (N, C, H, W), but the strides change, so that the channels of a pixel are adjacent
-#   in memory.
+# - *Thirty seconds:* A memory format for images: the shape stays (N, C, H, W), but the strides change, so that the channels of
+#   a pixel are adjacent in memory.
 # - *Longer:* It suits convolutions, which read all channels of a pixel. Arithmetic and activation functions keep it, but `masked_fill`, for
 #   one, doesn't, so check the format of what you pass on.
 # - *They ask next:* How does it differ from `permute(0, 2, 3, 1)`? That changes the shape and moves nothing. `channels_last` moves the
@@ -303,9 +308,10 @@ print(ones)
 print("equal:", ones.tolist() == mine.tolist(), " versions:", ones._version, mine._version)
 
 # %% [markdown]
-# A trailing underscore means *in place*: `add_` writes into the memory of its tensor and returns that tensor, so every view of that memory
-# sees the write. On a tensor, `+=` is in place, too. (A few such methods, `t_` and `unsqueeze_` among them, write no element but change the
-# shape and the strides of the tensor itself.)
+# The column was set to 0 before 5 was added everywhere, and each of the two writes raised the *version*, which a section below
+# explains. A trailing underscore means *in place*: `add_` writes into the memory of its tensor and returns that tensor, so
+# every view of that memory sees the write. On a tensor, `+=` is in place, too. (A few such methods, `t_` and `unsqueeze_` among
+# them, write no element but change the shape and the strides of the tensor itself.)
 
 # %% tags=["proof-in-place"]
 a = torch.zeros(3)
@@ -323,10 +329,13 @@ print("assigned:", whole.tolist(), " filled:", torch.arange(3).fill_(0.9).tolist
 print(check.error(whole.__setitem__, [0], torch.tensor([1.9])))
 
 # %% [markdown]
-# A write changes neither the dtype nor the shape of the tensor, so the result of `add_` has to fit. `fill_`, `copy_` and assignments
-# through numbers and slices convert instead, and they truncate fractions. There are limits: an assignment through a list or a mask converts
-# a Python number but refuses a *tensor* of a different dtype, as the last line shows, and `fill_` raises if the number is out of range,
-# such as 300 for uint8.
+# A write changes neither the dtype nor the shape of the tensor, so the result of `add_` has to fit, and the two errors are
+# about results that don't. `fill_`, `copy_` and assignments through numbers and slices convert instead, and they truncate
+# fractions. There are limits:
+#
+# - An assignment through a list or a mask converts a Python number but refuses a *tensor* of a different dtype, as the last
+#   line shows.
+# - `fill_` raises if the number is out of range, such as 300 for uint8.
 #
 # **Interview · `a = a + b` or `a += b`?**
 #
@@ -338,9 +347,9 @@ print(check.error(whole.__setitem__, [0], torch.tensor([1.9])))
 # - *Proof:* `proof-in-place`; the column: `proof-assignment`.
 #
 # ### The version counter
-# Autograd keeps values for later, and a write may destroy one of them. That is why PyTorch counts in-place calls, even those that write no
-# element, such as `t_()`. A tensor shares its counter with its views and with the result of `detach()`. Writes through `.data` and through NumPy
-# aren't counted:
+# Autograd keeps values for the backward pass, and a write may destroy one of them. That is why PyTorch counts in-place calls,
+# even those that write no element, such as `t_()`. A tensor shares its counter with its views and with the result of
+# `detach()`, but writes through `.data` and through NumPy aren't counted:
 
 # %% tags=["proof-versions"]
 data = torch.zeros(4)
@@ -411,9 +420,12 @@ for size, wanted in cases:
     print(size, "as", wanted, found, "equal", theirs == mine)
 
 # %% [markdown]
+# In 2,000 steps at most, some refused and most not, the two libraries never differ, and the edge cases agree as well. A tensor
+# without elements can take any shape without elements, but not one with a −1, which could stand for any number.
+#
 # ## What strides cost: cache lines
-# Reading `t.t()` in order jumps through memory, but a processor always fetches a whole *cache line*, usually of 64 bytes. How many lines
-# hold the first 1,000 elements of a float32 matrix, and how long does a copy take?
+# Reading `t.t()` in order jumps through memory, but a processor always fetches a whole *cache line*, usually of 64 bytes. How
+# many lines hold the first 1,000 elements of a float32 matrix, and how long does a copy take?
 
 # %% tags=["proof-cache-lines"]
 matrix = torch.ones(1024, 1024)
@@ -444,8 +456,10 @@ about = "Time per element of a copy, for square matrices read row by row and tra
 pictures.curves(measured, powers, xlabel="n, of 2ⁿ rows and columns", ylabel="ns per element", alt=about)
 
 # %% [markdown]
-# The transposed read returns to a cache line only after a whole column. Once the lines of a column no longer fit into the cache, they are
-# fetched again for each element, so the upper curve rises while the lower one stays flat. At which size do they diverge on your machine?
+# Row by row, sixteen elements share a line; transposed, each of the 1,000 elements is on a line of its own. The transposed read
+# returns to a line only after a whole column, and once the lines of a column no longer fit into the cache, they are fetched
+# again for each element. So the upper curve rises while the lower one stays flat. At which size do they diverge on your
+# machine?
 
 # %% [markdown]
 # ## Myths
@@ -469,15 +483,16 @@ hidden.sum().backward()
 print("an uncounted write:", w.grad, "but the correct gradient is", w.exp().detach())
 
 # %% [markdown]
-# The first write destroyed a value that was needed; the second didn't. Which values are needed depends on the formulas of the
-# operations ([chapter 06](06_computation_graph.ipynb)); [chapter 07](07_backward_in_depth.ipynb) builds the check.
+# The first write destroyed a value that was needed, and PyTorch noticed. The second did no harm, and the third, through
+# `.data`, gave an incorrect gradient without an error. Which values are needed depends on the formulas of the operations
+# ([chapter 06](06_computation_graph.ipynb)), and [chapter 07](07_backward_in_depth.ipynb) builds the check.
 #
 # **Interview · In-place operations save memory. Should you prefer them?**
 #
-# - *Thirty seconds:* Only where nothing needs the old value, as in an optimizer's step. Under autograd the backward pass may need it, and
-#   then `backward` raises an error.
+# - *Thirty seconds:* Only where nothing needs the old value, as in an optimizer's step. If the backward pass needs it,
+#   `backward` raises an error.
 # - *Longer:* A node saves the version together with the value, and it compares the version before it uses the value.
-# - *They ask next:* Which writes go unnoticed? Those through `.data` and NumPy, so the gradient can be wrong without an error.
+# - *They ask next:* Which writes go unnoticed? Those through `.data` and NumPy, so the gradient can be incorrect without an error.
 # - *The trap:* Looking for the bug at the line in the traceback. The error appears in `backward`, far from the line that wrote.
 # - *Proof:* `proof-in-place-needs-old-value`; the counter: `proof-versions`.
 
@@ -508,7 +523,7 @@ print("5.", grid._version)
 # 3. Dimensions `d` and `d + 1` merge if `stride[d] == stride[d + 1] * size[d + 1]`.
 # 4. `view` never copies; `reshape` and `contiguous` copy if they have to.
 # 5. Contiguous means that the elements, in order, are adjacent in memory; strides along lengths of 1 don't matter.
-# 6. Arithmetic keeps the memory order of its first input, `channels_last` included, but `masked_fill` and `softmax` don't.
+# 6. Arithmetic keeps the memory order of its first input, `channels_last` included, but `masked_fill` and `cumsum` don't.
 # 7. `expand` sets strides to 0 and takes no memory. `repeat` copies.
 # 8. `add_` and `+=` write into shared memory, and the result has to fit. Most assignments convert the dtype.
 # 9. `add_` on an expanded tensor raises, but other overlaps within a tensor go unnoticed.
