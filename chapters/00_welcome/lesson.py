@@ -14,9 +14,9 @@ mytorch = lesson.mytorch(16)  # as of chapter 16, using your code wherever you'v
 # %% [markdown]
 # ## What you will have written
 # ### It reads digits
-# Your library is called `mytorch`. The first program needs only what you will have written by the end of chapter 07, which is
-# tensors, indexing and gradients, so it has neither layers nor an optimizer. It learns from 1,500 handwritten digits and then
-# reads 297 new ones.
+# Your library is called `mytorch`, and the first program needs only what you will have written by the end of chapter 07:
+# tensors, indexing and gradients, but neither layers nor an optimizer. It learns from 1,500 handwritten digits and then reads
+# 297 new ones.
 
 # %% tags=["proof-digits"]
 from sklearn.datasets import load_digits
@@ -51,7 +51,7 @@ errors = (predicted != labels[1500:]).sum().item()
 print("wrong: about", round(errors, -1), "of 297; by guessing it would be about", round(297 * 0.9))
 
 # %% [markdown]
-# The picture shows ten of the new digits, each with the network's answer above it; an incorrect answer would be framed.
+# It gets about ten of the 297 wrong. The picture shows ten of the new digits, each with the network's answer above it; an incorrect answer would be framed.
 
 # %% hidden=true
 alt = "Ten handwritten digits and answers."
@@ -87,9 +87,10 @@ written = gpt.generate(tokens[:, :1], len(TEXT) - 1, top_k=1)
 print("".join(letters[token] for token in written[0].tolist()))
 
 # %% [markdown]
-# The course comes with a second library, **minitorch**, which is PyTorch written again in Python, and from here on `torch` means
-# minitorch, in the exercises as well. To see whether you can trust it to show what PyTorch does, look at the numbers that it
-# prints here, which you may recognize:
+# From the first letter alone, the GPT writes both lines without an error. So that you can compare your library with PyTorch,
+# the course comes with a second one, **minitorch**, which is PyTorch written again in Python. From here on `torch` means
+# minitorch, in the exercises as well. Can you trust it to show what PyTorch does? Look at the numbers that it prints here,
+# which you may recognize:
 
 # %% tags=["proof-same-numbers"]
 import minitorch as torch
@@ -98,8 +99,9 @@ torch.manual_seed(0)
 print(torch.rand(3))
 
 # %% [markdown] tags=["short"]
-# PyTorch prints the same three numbers after `manual_seed(0)`. Minitorch's tests compare its names, values, random numbers,
-# printed forms and errors with the real PyTorch, and the tests of your library compare it with minitorch.
+# PyTorch prints the same three numbers after `manual_seed(0)`, and that is no accident: minitorch's tests compare its names,
+# values, random numbers, printed forms and errors with the real PyTorch. The tests of your library compare it with minitorch in
+# turn.
 #
 # ## What is PyTorch?
 # PyTorch is a library for computing with tensors, and it rests on two pillars.
@@ -121,9 +123,10 @@ for where in ("cpu", "cuda:0", "cuda:1"):
 print(check.error(y.add, mytorch.ones(3, device="cuda:0")))
 
 # %% [markdown] tags=["short"]
-# Although `normalize` doesn't mention devices, it works on all of them. An operation runs where its inputs are and its result
-# stays there, unless the operation copies to another device, as `y.to("cpu")` does. Your part is to bring the inputs to one
-# device, except for a 0-d tensor on the CPU, which [chapter 05](05_devices.ipynb) explains.
+# Although `normalize` doesn't mention devices, it works on all of them, because an operation runs where its inputs are and its
+# result stays there. (The exceptions are operations that copy, such as `y.to("cpu")`.) The last line is the error you get when
+# the inputs are on two devices: bringing them to one is your part, except for a 0-d tensor on the CPU, which [chapter
+# 05](05_devices.ipynb) explains.
 #
 # A GPU is fast on large arrays: thousands of cores work at the same time. For a small array on a CPU, PyTorch is slower than NumPy,
 # since each call passes through several layers before it reaches the arithmetic ([chapter
@@ -135,14 +138,15 @@ print(check.error(y.add, mytorch.ones(3, device="cuda:0")))
 #   Modules, optimizers and everything else are built on these two pillars.
 # - *Longer:* You write ordinary Python, and operations run at once, on the device of their inputs, while autograd records those
 #   that need a gradient.
-# - *They ask next:* What if two tensors are on different devices? Adding them raises an error, so you move one of them with `to`.
+# - *They ask next:* What if two tensors are on different devices? Adding them raises an error, so you move one of them with `to` first.
 # - *The trap:* Calling it "NumPy on a GPU", which omits the second pillar.
 # - *Proof:* devices: `proof-device`; derivatives: `proof-derivative-of-a-loop`.
 #
 # ### Pillar two: derivatives of programs
-# Training needs derivatives: they say how the loss changes if a weight changes a little. At school you derived them from
-# formulas. The function in the next cell isn't written as a formula, and the value of `x` decides how often its loop runs. What
-# is its derivative at 3?
+# Training needs derivatives, which say how the loss changes if a weight changes a little. At school you derived them from
+# formulas. The function in the next cell, however, isn't written as a formula, and the value of `x` decides how often its loop
+# runs. `requires_grad=True` says that you want the derivative with respect to `x`, `backward` computes it, and `x.grad` holds
+# it. What is it at 3?
 
 
 # %% tags=["proof-derivative-of-a-loop"]
@@ -159,12 +163,12 @@ for start in (3.0, 60.0):
     print(f"{start:4} -> {y.item()}, and the derivative is {x.grad.item()}")
 
 # %% [markdown] tags=["short"]
-# The number 3 is doubled six times, so near 3 the function is $64x$ and its derivative is 64. 60 is doubled only once.
+# From 3 the loop doubles six times, so near 3 the function is $64x$ and its derivative is 64. From 60 it doubles only once.
 # Nobody analysed the loop, so how did `backward` find the derivative?
 #
 # ## The smallest model: finite differences
-# The most direct way is to evaluate the function twice. You change the input by a small step, and divide the change of the output
-# by the step, which gives a **finite difference**.
+# The most direct way is to evaluate the function twice, at `x` and a small step further, and to divide the change of the output
+# by the step. The quotient is called a **finite difference**.
 
 
 # %% tags=["proof-finite-differences"]
@@ -182,8 +186,11 @@ print("backward:  ", x.grad.item())
 # %% [markdown]
 # ### Where finite differences break
 # At 3 every step works except the smallest one, whose result drowns in rounding errors. At 49.9999999 the derivative is 4, but
-# the two large steps cross the edge at 50, beyond which the loop runs one time fewer. A step of 1e-8 gets both points right, but
-# how would you know that without the answer? Even closer to the edge, this step fails as well. `backward` has no step to choose. Move the slider and watch the estimate at 48, which starts far from 4 because the step crosses the edge.
+# the two large steps cross the edge at 50, beyond which the loop runs one time fewer. A step of 1e-8 gets both points right,
+# but how would you know that without the answer, and even closer to the edge it fails as well. `backward` has no step to
+# choose.
+#
+# Move the slider and watch the estimate at 48, which starts far from 4 because the step crosses the edge.
 
 
 # %% hidden=true
@@ -228,13 +235,13 @@ print(counts)
 pictures.curves(counts, sizes, xlabel="inputs", ylabel="runs of the function", log="xy")
 
 # %% [markdown] tags=["short"]
-# A large GPT has billions of weights, so one run for each of them is hopeless. `backward` ran the function once for all inputs.
+# Finite differences took 1,025 runs for 1,024 inputs, while `backward` ran the function once for all of them. A large GPT has billions of weights, so one run for each is hopeless.
 #
 # ## Seventeen lines that differentiate
 # For a single operation the derivatives are simple. A sum changes by as much as either summand does, so both of its derivatives
-# are 1. The derivatives of a product $a \cdot b$ are $b$ with respect to $a$, and $a$ with respect to $b$. So let each operation
-# leave a note as it runs, which says what it produced, from which inputs, and with which derivatives. A list of such notes is
-# called a **tape**.
+# are 1. The derivatives of a product $a \cdot b$ are $b$ with respect to $a$, and $a$ with respect to $b$. Let each operation
+# therefore leave a note as it runs, which says what it produced, from which inputs, and with which derivatives. A list of such
+# notes is called a **tape**.
 
 # %%
 notes = []
@@ -264,9 +271,9 @@ for made, inputs in notes:
     print(f"made {made.value:4} from", [f"{x.value} with derivative {derivative}" for x, derivative in inputs])
 
 # %% [markdown]
-# Now read the notes backwards. When you reach a note, the gradient of its result is complete, because the notes that used the
-# result were written later and have already been read. For each input, multiply the derivative in the note by that gradient, and
-# add the product to the input's gradient.
+# Each of the three operations left a note, and now you read them backwards. When you reach a note, the gradient of its result is
+# complete, because the notes that used the result were written later and have already been read. For each input, multiply the
+# derivative in the note by that gradient, and add the product to the input's gradient.
 
 
 # %% tags=["proof-notes"]
@@ -288,16 +295,16 @@ backward(y)
 print("the loop, from 3:", x.grad)
 
 # %% [markdown]
-# The rule that you multiply along a path and add where paths meet is the chain rule. The loop needed no special treatment,
-# because each multiplication left a note when it ran. The method is called **automatic differentiation**, it is exact up to
-# rounding, and PyTorch's implementation is **autograd**.
+# Both results are exact. To multiply along a path and to add where paths meet is the chain rule, and the loop needed no special
+# treatment, because each multiplication left a note when it ran. The method is called **automatic differentiation**, and
+# PyTorch's implementation of it is **autograd**.
 #
 # **Interview · A value is used in two places. What is its gradient?**
 #
-# - *Thirty seconds:* It is the sum of what comes back from both places. Along a path the derivatives are multiplied, and where
-#   paths meet the products are added, which is the chain rule.
-# - *Longer:* For this reason `backward` adds to a gradient instead of overwriting it. The same rule serves a weight that two
-#   layers share, and a weight that a loop uses at each step.
+# - *Thirty seconds:* The sum of what comes back from both places. By the chain rule, derivatives are multiplied along a path,
+#   and the products are added where paths meet.
+# - *Longer:* That is why `backward` adds to a gradient instead of overwriting it. The same rule covers a weight that two layers
+#   share, and a weight that a loop uses at each step.
 # - *They ask next:* Why does `.grad` also accumulate from one training step to the next? `backward` can't tell where a step ends,
 #   so you clear the gradients yourself, as the training loop below does.
 # - *The trap:* Passing a gradient on before it is complete. All notes that used a value have to be read before the note that
@@ -305,8 +312,8 @@ print("the loop, from 3:", x.grad)
 # - *Proof:* `proof-notes`, where `x` is used three times.
 #
 # ### Milestone: seventeen lines learn a line
-# Four points lie on $y = 3x - 1$. The program starts from $w = b = 0$ and follows the negative gradient of the squared error
-# downhill.
+# Four points lie on $y = 3x - 1$. Without knowing that, the program starts from $w = b = 0$ and follows the negative gradient
+# of the squared error downhill.
 
 # %% tags=["proof-line"]
 points = [(-1.0, -4.0), (0.0, -1.0), (1.0, 2.0), (2.0, 5.0)]
@@ -330,7 +337,7 @@ for _ in range(200):
 print(f"w = {w.value:.4f}, b = {b.value:.4f}")
 
 # %% [markdown]
-# The program that reads digits does the same with 2,410 parameters instead of two.
+# It found the line. The program that reads digits does the same with 2,410 parameters instead of two.
 #
 # **Interview · How does autograd differ from numerical and from symbolic differentiation?**
 #
@@ -346,20 +353,20 @@ print(f"w = {w.value:.4f}, b = {b.value:.4f}")
 #
 # **Interview · Why does autograd go backwards?**
 #
-# - *Thirty seconds:* There is one loss and there are many weights, and a single backward pass gives the derivatives with respect
-#   to all of them. This is called **reverse mode**. **Forward mode** carries derivatives along with the values, and one pass gives
-#   the derivative along a single direction.
+# - *Thirty seconds:* Because there is one loss and there are many weights, and a single backward pass gives the derivatives
+#   with respect to all of them. This is called **reverse mode**. **Forward mode** carries derivatives along with the values,
+#   and one pass gives the derivative along a single direction.
 # - *Longer:* The price of reverse mode is memory, because the graph and the values saved in it are kept until the backward pass.
 #   For matrix multiplications, a backward pass takes about twice the arithmetic of the forward pass, however many weights there
 #   are.
-# - *They ask next:* When is forward mode better? With few inputs and many outputs. You build it in an exercise of chapter 06.
+# - *They ask next:* When is forward mode better? With few inputs and many outputs, and in an exercise of chapter 06 you build it.
 # - *The trap:* Answering with the name, backpropagation, instead of the reason, which is the number of passes.
 # - *Proof:* `proof-one-run-per-input`.
 #
 # **Interview · How does autograd treat an `if` or a `while`?**
 #
-# - *Thirty seconds:* They are invisible to autograd: Python decides which operations run. Autograd differentiates exactly
-#   those operations, as if the decision had been fixed.
+# - *Thirty seconds:* They are invisible to it. Python decides which operations run, and autograd differentiates exactly those,
+#   as if the decision had been fixed.
 # - *Longer:* So two inputs may get derivatives from different branches, and where a branch changes, the function may jump without
 #   any trace in the gradient.
 # - *They ask next:* Can you train the condition itself, such as a threshold? It gets no gradient from the decision, so you
@@ -368,8 +375,9 @@ print(f"w = {w.value:.4f}, b = {b.value:.4f}")
 # - *Proof:* `proof-derivative-of-a-loop`, `proof-dynamic-graph`.
 #
 # ## Where the tape breaks
-# All calculations share one list. The next cell differentiates $y = x \cdot x$, and then $z = x + x$, whose derivative is 2.
-# After that it omits `notes.clear()` from the training loop, and plots the length of the list.
+# All calculations share one list, and so far `notes.clear()` emptied it in time. The next cell differentiates $y = x \cdot x$,
+# and then, without clearing, $z = x + x$, whose derivative is 2. After that it omits `notes.clear()` from the training loop as
+# well, and plots the length of the list.
 
 # %% tags=["proof-shared-notes"]
 notes.clear()
@@ -395,9 +403,9 @@ pictures.curves({"notes": kept}, xlabel="step without clear()", ylabel="notes on
 # %% [markdown]
 # You got 8 instead of 2: the note of $y = x \cdot x$ is still on the list, so it was read again and added its derivative, $2x = 6$. The list also grows with each step.
 #
-# PyTorch has no such list, but ties each note to the tensor that the operation produced, as its `grad_fn`, and makes it point to
-# the notes of its inputs. The backward pass of $z$ follows these pointers and never meets $y$. As soon as nothing points to a
-# note any more, it is freed.
+# PyTorch has no such list. Instead, it ties each note to the tensor that the operation produced, as its `grad_fn`, and makes it
+# point to the notes of its inputs. The backward pass of $z$ follows these pointers and never meets $y$, and a note is freed as
+# soon as nothing points to it any more.
 #
 # | yours | PyTorch's |
 # |---|---|
@@ -419,9 +427,9 @@ end = double_until_100(torch.tensor(30.0, requires_grad=True)).grad_fn
 pictures.graph(end, children=lambda n: [e[0] for e in n.next_functions], label=lambda n: n.name())
 
 # %% [markdown]
-# Each run of the function records a new graph, which is why it is called a **dynamic graph**. It is a by-product of **eager**
-# execution, in which an operation runs as soon as Python reaches its line. The `while` isn't in the graph: Python decided how
-# often to multiply, and the graph contains only the multiplications.
+# Each run of the function records a new graph, as long as the loop ran, which is why it is called a **dynamic graph**. It is a
+# by-product of **eager** execution, in which an operation runs as soon as Python reaches its line. The `while` isn't in the
+# graph: Python decided how often to multiply, and the graph contains only the multiplications.
 #
 # Can you run `backward` twice on the same graph? The next cell tries it with a sum and with a sum of squares:
 
@@ -443,7 +451,8 @@ print("squares, twice:", str(check.error(squares.backward))[:74] + " …")
 # - *Thirty seconds:* Each forward pass records a new graph while it runs the operations. A static graph, in contrast, is built
 #   once, before anything is computed, and is then executed many times.
 # - *Longer:* An `if` or a loop may therefore depend on values, and a debugger shows real numbers. The price is that no compiler
-#   has the whole program before it runs, so nothing can optimize it; `torch.compile` captures it to win that back (chapter 08).
+#   has the whole program before it runs, so nothing can optimize across operations; `torch.compile` captures it to win that
+#   back (chapter 08).
 # - *They ask next:* What is in the graph? The operations and the values that their derivatives need, but not Python's control flow.
 # - *The trap:* Believing that the graph changes while it runs. "Dynamic" means that the next run builds a new one.
 # - *Proof:* `proof-dynamic-graph`.
@@ -480,9 +489,10 @@ print("squares, twice:", str(check.error(squares.backward))[:74] + " …")
 
 # %% [markdown]
 # ## How the course works
-# **A lesson** is a notebook in `notebooks/`. It starts with a surprise, builds the smallest model that explains it, breaks that
-# model, and then builds the real piece. Change its cells and run them again as you like. Each interview question has a short
-# answer, usually a longer one, a follow-up and a trap, and a link to the cell that proves it. Try to answer before you unfold it.
+# **A lesson** is a notebook in `notebooks/`, whose cells you may change and run again as you like. It starts with a surprise,
+# builds the smallest model that explains it, breaks that model, and then builds the real piece. Each interview question has a
+# short answer, usually a longer one, a follow-up, a trap (the mistake that people make), and a link to the cell that proves it.
+# Try to answer before you unfold it.
 #
 # **Exercises** are in the notebook of the same name in `exercises/`. Write your answer where it says `# YOUR CODE HERE`, run the
 # cell, and then run the check below it.
@@ -509,7 +519,7 @@ widget.progress()
 
 # %% [markdown]
 # ## The map
-# These are the chapters and their interview questions. If you are in a hurry, read the thirty-second answers first.
+# These are the chapters with their interview questions; if you are in a hurry, read the thirty-second answers first.
 
 # %% hidden=true
 from course import topics
@@ -554,8 +564,8 @@ topics.notes_index()
 
 # %% [markdown]
 # ### Whiteboard problems
-# These problems appear in public interview collections. The most frequent ones come first, each with the exercise in which you
-# write it.
+# These problems appear in public interview collections, the most frequent ones first, each with the exercise in which you write
+# it.
 
 # %% hidden=true
 topics.whiteboard_index()
