@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Broadcasting, indexing and joining
 # After this chapter your library adds tensors of different shapes, reads `x[:, [-1], ::2]`, and splits and joins tensors, with
-# PyTorch's views, copies and errors. You will write the rule of broadcasting, indexing, and `gather`, together with the backward
-# functions that gradients need.
+# PyTorch's views, copies and errors. You will write the rule of broadcasting, the loop behind indexing, and `gather`, together
+# with the backward functions that gradients need.
 
 # %% hidden=true
 from course import lesson
@@ -32,9 +32,9 @@ pictures.assign(prediction="data", score="weight", error="result", x="data", out
 pictures.grids(("prediction", prediction), "−", ("score", score), "=", ("error", prediction - score))
 
 # %% [markdown] tags=["short"]
-# The prediction is a column and the score is a row, so PyTorch subtracted every score from every prediction, without an
-# error. A test with a single student wouldn't have caught the bug. `mse_loss` computes the same 250, but at least it warns
-# you.
+# The prediction is a column and the score is treated as a row, so PyTorch subtracted every score from every prediction, without
+# an error. A test with a single student wouldn't have caught the bug, because its loss is 0. `mse_loss` computes the same 250,
+# but at least it warns you.
 #
 # ## Broadcasting
 # ### The smallest model
@@ -100,12 +100,12 @@ print("expanded:", (far_squares[:, None] + far_squares - 2 * far @ far.t())[0, 1
 # %% [markdown] given="mytorch.broadcasting:shape_of_all"
 # **Interview · You compute all pairwise distances by broadcasting. What does it cost?**
 #
-# - *Thirty seconds:* The difference has shape (n, m, d), so the intermediate result takes d times as much memory as the n × m
+# - *Thirty seconds:* Memory: the difference has shape (n, m, d), so the intermediate result is d times as large as the n × m
 #   distances. With |a|² + |b|² − 2 a·b, a matrix multiplication does the work, and nothing larger than (n, m) is allocated.
 # - *Longer:* `torch.cdist` does that by default if there are more than 25 points. Alternatively, compute the difference in chunks
 #   of rows, or let a compiler fuse subtraction and sum, so that the large tensor never reaches memory.
-# - *They ask next:* What does the expansion cost? Precision: two large numbers cancel. For 10000 and 10001
-#   in float32 it returns 0 instead of 1, and it may return negative values, so clamp before a square root.
+# - *They ask next:* What does the expansion cost? Precision, because large numbers cancel. For 10000 and 10001 in float32 it
+#   returns 0 instead of 1, and it may return negative values, so clamp before a square root.
 # - *The trap:* Calling broadcasting free. The inputs aren't copied, but the result is allocated.
 # - *Proof:* `proof-pairwise`, `proof-stretch-is-free`.
 #
@@ -133,7 +133,7 @@ calls = {
 beside(calls)
 
 # %% [markdown]
-# In place, the right operand may be stretched. The left one may not: the result has to fit into its memory.
+# Your library agrees in all four lines; otherwise the cell would add *but yours*. The last two lines show that in place the right operand may be stretched, but not the left one, because the result has to fit into its memory.
 #
 # **Interview · What are the rules of broadcasting?**
 #
@@ -142,7 +142,7 @@ beside(calls)
 #   stride 0.
 # - *Longer:* In place, only the other operand is stretched. In the backward pass, a stretched operand gets the *sum* of its
 #   gradients over the stretched dimensions ([chapter 06](06_computation_graph.ipynb)).
-# - *They ask next:* What do (5, 1) and (0,) give? (5, 0): a 1 can become 0.
+# - *They ask next:* What do (5, 1) and (0,) give? (5, 0), because a length of 1 takes on any other length, even 0.
 # - *The trap:* Forgetting the memory of the result. In the cell, two inputs of 4 kB give a sum of 4 MB.
 # - *Proof:* `proof-broadcast-rule`; memory: `proof-stretch-is-free`; in place: `proof-broadcast-errors`.
 #
@@ -156,12 +156,12 @@ beside(calls)
 # - *Proof:* `proof-silent-broadcast`.
 #
 # ### Myth · "To broadcast, each tensor needs at least one dimension"
-# PyTorch's documentation lists this as a rule, but it isn't one: in the last pair of [the cell above](proof-broadcast-rule),
-# the shape `()` has no dimensions, and yet the sum has shape (2, 3): missing dimensions count as 1.
+# PyTorch's documentation lists this as a rule, but it isn't one. In the last pair of [the cell above](proof-broadcast-rule),
+# the shape `()` has no dimensions, and yet the sum has shape (2, 3), because missing dimensions count as 1.
 #
 # ### `keepdim`
-# `sum(1)` removes a dimension, so its result is aligned with the columns instead of the rows. If the matrix is square, that
-# raises no error. The next cell tries to divide each row by its sum:
+# The next cell tries to divide each row of a matrix by its sum. But `sum(1)` removes a dimension, so its result is aligned with
+# the columns instead of the rows:
 
 # %% tags=["proof-keepdim"]
 square, wide = torch.tensor([[1.0, 3.0], [6.0, 2.0]]), torch.ones(2, 3)
@@ -170,6 +170,9 @@ print("with keepdim=True they sum to        ", (square / square.sum(1, keepdim=T
 print("and when it isn't square:", outcome(lambda: wide / wide.sum(1)))
 
 # %% [markdown] tags=["short"]
+# Without `keepdim`, each *column* was divided by the sum of a row, and only the matrix that isn't square raised an error.
+# `keepdim=True` keeps the summed dimension with length 1, so that the sums remain a column.
+#
 # ## Indexing: views and copies
 # Which of these are views and which are copies? Make your guesses before you run the cell.
 
@@ -197,7 +200,7 @@ for name, each in {"a[[0, 1], 0, 0] = -1": a, "b[[0, 1]][:, 0, 0] = -1": b, "c[0
     print(f"{name:24} reached", int((each == -1).sum()), "elements of", name[0])
 
 # %% [markdown]
-# In the middle line, `b[[0, 1]]` made a copy, and the write went into that copy, which was then discarded.
+# In the middle line, `b[[0, 1]]` made a copy, and the write went into that copy, which was then discarded. In the last line, `c[0:2]` is a view, so the write arrived.
 #
 # **Interview · `x[0:2]` or `x[[0, 1]]`: what is the difference?**
 #
@@ -211,9 +214,8 @@ for name, each in {"a[[0, 1], 0, 0] = -1": a, "b[[0, 1]][:, 0, 0] = -1": b, "c[0
 #
 # ### Build: views first, then one copy
 # Read the items of `x[:, [-1], ::2]` from left to right; here each applies to one dimension. A slice can be applied
-# immediately, as a view. A list can't: it needs a copy. One copy at the end is enough for all lists, so the list waits in
-# `pending`, which has one entry for each dimension handled so far: the index that waits, or None. By hand, the steps
-# are:
+# immediately, as a view, whereas a list needs a copy. One copy at the end is enough for all lists, so until then a list waits
+# in `pending`. This has one entry for each dimension handled so far: the index that waits, or None. By hand, the steps are:
 
 # %%
 from mytorch import views
@@ -228,9 +230,10 @@ print("view", tuple(seen.shape), seen.stride(), "pending", pending)
 print(index(seen, tuple(pending)).tolist(), torch.arange(24).reshape(2, 3, 4)[:, [-1], ::2].tolist())
 
 # %% [markdown] given="mytorch.indexing:getitem mytorch.indexing:index mytorch.indexing:places"
-# The next item applies to the dimension whose number is the current length of `pending`. That stays true when dimensions come
-# and go: the 1 in `x[1]` removes its dimension and adds no entry; `None` adds a dimension and an entry. You will write the
-# loop, `take_views`, and `slice_bounds`, which converts `::2` to (0, 4, 2). The rest is provided:
+# The two lists in the last line agree. At each step, the next item applies to the dimension whose number is the current length
+# of `pending`, and that stays true when dimensions come and go: the 1 in `x[1]` removes its dimension and adds no entry, while
+# `None` adds a dimension and an entry. You will write the loop, `take_views`, and `slice_bounds`, which converts `::2` to (0,
+# 4, 2). The rest is provided:
 
 # %% [markdown]
 # ### Masks
@@ -245,15 +248,16 @@ print("rows, columns:", rows.tolist(), columns.tolist(), grid[even].tolist(), gr
 print(grid[torch.tensor([True, False])].tolist(), outcome(lambda: grid[torch.tensor([True, False, True])]))
 
 # %% [markdown]
-# A mask that is used as an index isn't broadcast: its shape must equal that of the dimensions it covers. In `grid[mask]` it
-# covers the dimensions from the *first* one on.
+# A mask that is used as an index isn't broadcast: its shape must equal that of the dimensions it covers. In `grid[mask]` these
+# are the dimensions from the *first* one on, which is why a mask of two elements selects rows, and one of three, which would
+# fit the columns, raises an error.
 #
 # **Interview · Why can `x[mask]` be slow on a GPU, and what do you use instead?**
 #
 # - *Thirty seconds:* The size of the result depends on how many elements of the mask are True. The CPU has to wait for that count
 #   before it can allocate the result, so the GPU's queue runs empty.
-# - *Longer:* `torch.where(mask, x, 0)` or `masked_fill` have a result of fixed shape, and they need no synchronization. `nonzero`
-#   waits like the mask; `x[index]` with an index tensor on the GPU doesn't.
+# - *Longer:* `torch.where(mask, x, 0)` or `masked_fill` have a result of fixed shape, so they need no synchronization.
+#   `nonzero` waits like the mask, but `x[index]` with an index tensor on the GPU doesn't.
 # - *They ask next:* What does a mask mean for `torch.compile`? The data-dependent shape usually breaks the graph. `where` is
 #   compiled and fused.
 # - *The trap:* Calling `x[mask].sum()` in a training loop, where `(x * mask).sum()` would do, unless `x` contains infinities or
@@ -276,17 +280,18 @@ pairs[first, second] = cross[first[:, None], second] = 1
 pictures.grids(("board[first, second]", board, pairs), ("board[first[:, None], second]", board, cross))
 
 # %% [markdown]
-# If the indexed dimensions are adjacent, the new one takes their place; if a slice separates them, it comes first. In the last line NumPy
-# treats the integer 0 as an index like the list. PyTorch applies the integer before it looks at the list.
+# To get a grid instead, make one of the indices a column. Indices of 3 and 2 elements can't be broadcast, hence the error. If
+# the indexed dimensions are adjacent, the new one takes their place; if a slice separates them, it comes first. In the last
+# line NumPy treats the integer 0 as an index like the list, whereas PyTorch applies the integer before it looks at the list.
 #
 # **Interview · You index with two lists. What do you get?**
 #
-# - *Thirty seconds:* Pairs. The lists are broadcast against each other, so element k is `x[a[k], b[k]]`.
+# - *Thirty seconds:* Pairs, because the lists are broadcast against each other: element k is `x[a[k], b[k]]`.
 # - *Longer:* For a grid, make one of them a column: `x[a[:, None], b]`. If there is a slice between them, the new dimensions come
 #   first.
 # - *They ask next:* What about an integer and a list, as in `x[0, :, [0, 1]]`? PyTorch applies the integer first. NumPy doesn't,
 #   so its result has a different shape.
-# - *The trap:* Using `board[:, columns]` to pick one column per row. It takes all of these columns from every row.
+# - *The trap:* Using `board[:, columns]` to pick one column per row, although it takes all of these columns from every row.
 # - *Proof:* `proof-pairs`; the trap: `proof-one-per-row`.
 #
 # ## Joining and splitting
@@ -304,6 +309,10 @@ c = torch.tensor([[1, 2], [3, 4]])
 joined = {"cat([c, -c])": torch.cat([c, -c]), "cat([c, -c], 1)": torch.cat([c, -c], 1)}
 pictures.grids(("c", c), *joined.items(), ("stack([c, -c])", torch.stack([c, -c])))
 
+# %% [markdown]
+# `cat` lets the lengths differ in the dimension that it joins, and `stack` nowhere. Now the other way: four ways to split six
+# numbers, and a write into one of the parts.
+
 # %% tags=["proof-chunk"]
 six = torch.arange(6)
 print("split(4)     ", [part.tolist() for part in six.split(4)])
@@ -319,9 +328,9 @@ print(recorded.tensor_split(2)[0].add_(1), outcome(recorded.chunk(2)[1].add_, 1)
 # `chunk(4)` returned only three parts: six elements in four parts would be 1.5 each, which `chunk` rounds up to 2, and three
 # parts of 2 use everything up.
 #
-# The write into a chunk worked: no gradient was needed. While autograd records, PyTorch refuses to write into a view
-# that comes from an operation with several outputs, such as `split`, `chunk` and `unbind`. (A loop over a tensor calls
-# `unbind`.) `tensor_split` makes each part by a slice of its own, and a slice accepts the write. [Chapter
+# The first write into a chunk worked, because no gradient was needed. While autograd records, PyTorch refuses to write into a
+# view that comes from an operation with several outputs, such as `split`, `chunk` and `unbind` (which a loop over a tensor
+# calls). `tensor_split` makes each part by a slice of its own, and a slice accepts the write. [Chapter
 # 07](07_backward_in_depth.ipynb) explains how writes get into the graph.
 #
 # **Interview · `cat` or `stack`? `split` or `chunk`?**
@@ -330,7 +339,7 @@ print(recorded.tensor_split(2)[0].add_(1), outcome(recorded.chunk(2)[1].add_, 1)
 #   `chunk` their number.
 # - *Longer:* `stack` is `unsqueeze` on each tensor, then `cat`, so it needs equal shapes. `cat` promotes dtypes and needs equal
 #   lengths in all other dimensions, although an empty vector of shape (0,) goes with anything.
-# - *They ask next:* Which of them copy? `cat` and `stack`. `split` and `chunk` return views. A write into a part goes
+# - *They ask next:* Which of them copy? `cat` and `stack`, while `split` and `chunk` return views. A write into a part goes
 #   through, unless autograd records it; then it raises an error.
 # - *They ask next:* What does `cat` cost in a loop? Each call copies everything so far, so collect a list and call it once.
 # - *The trap:* Counting on n parts from `chunk(n)`, which can return fewer. `tensor_split(n)` returns n.
@@ -338,8 +347,9 @@ print(recorded.tensor_split(2)[0].add_(1), outcome(recorded.chunk(2)[1].add_, 1)
 
 # %% [markdown]
 # ## `gather` and `scatter_`
-# A classifier returned logits for three classes, and you want the logit of the correct class in each row. Below the five attempts, the
-# cell does the same for a language model, whose logits have shape (B, T, V), and computes its loss.
+# A classifier returned logits for three classes, and you want the logit of the correct class in each row: 12 and 20. Which of
+# the five attempts get them? After these, the cell does the same for a language model, whose logits have shape (B, T, V), and
+# computes its loss.
 
 # %% tags=["proof-one-per-row"]
 logits, label = torch.tensor([[10, 11, 12], [20, 21, 22]]), torch.tensor([2, 0])
@@ -355,9 +365,15 @@ print(tuple(found.shape), f"minus the mean: {-found.mean().item():.4f}, cross_en
 print("scores[:, :, target]", tuple(scores[:, :, target].shape))
 
 # %% [markdown]
-# `gather` needs no `arange`: it reads along `dim` where the index says, and along each other dimension an element keeps its own
-# position. `take_along_dim` is `gather` with broadcasting and negative indices, as the `[[-1]]` for all rows shows. `index_select`
-# takes the *same* positions from every row. For three dimensions these are the formulas of `gather`, and of its counterpart:
+# The second and the third do. `logits[:, label]` and `index_select` take the *same* positions, 2 and 0, from every row, while
+# `arange` pairs each label with its own row. `gather` needs no `arange`: it reads along `dim` where the index says, and along
+# each other dimension an element keeps its own position. `take_along_dim` is `gather` with broadcasting and negative indices,
+# as the `[[-1]]` for all rows shows.
+#
+# For the language model, `gather` minus `logsumexp` is the log-probability of each label, so the mean with its sign changed is
+# the cross-entropy. `scores[:, :, target]` would have taken every label at every position.
+#
+# For three dimensions these are the formulas of `gather`, and of its counterpart:
 #
 # | dim | `out = x.gather(dim, index)` | `x.scatter_(dim, index, src)` |
 # |---|---|---|
@@ -389,8 +405,9 @@ for dim in range(3):
     print(f"dim {dim}: {same} of {picked.numel()} as by hand, {home} of {(back > 0).sum()} back in place")
 
 # %% [markdown]
-# Move the sliders: the index stays the same, while `dim` decides whether its values mean rows (0) or columns (1) of `x`. The
-# outlined cells belong to one element of the result.
+# The loop agrees with `gather` in each dimension, and `scatter_` put every value back where it came from. Now move the sliders:
+# the index stays the same, while `dim` decides whether its values mean rows (0) or columns (1) of `x`. The outlined cells
+# belong to one element of the result.
 
 
 # %%
@@ -407,7 +424,7 @@ def gathered(dim, element):
 pictures.slider(gathered, dim=[0, 1], element=[0, 1, 2])
 
 # %% [markdown]
-# `scatter_` goes in the opposite direction, so what happens if two elements go to the same position?
+# `scatter_` goes in the opposite direction, so what happens if two elements go to the same position? The cell then tries what `gather` and `scatter_` do with an index that is too small, has too few dimensions or is negative.
 
 # %% tags=["proof-scatter"]
 to, src = torch.tensor([0, 2, 0, 2]), torch.tensor([1.0, 2.0, 3.0, 4.0])
@@ -431,21 +448,24 @@ for where in (label, torch.tensor([[-1]]), torch.tensor([[1]])):
 # `scatter_add_` adds every value, so it is the **backward** of `gather`: a position that was read twice gets the sum of two
 # gradients. The backward of indexing is called `unindex` in `mytorch`, and you will write both.
 #
+# An index that is too small raises no error: with `scatter_` the rest of `src` is ignored, and `gather` returns fewer elements.
+# A missing dimension and a negative index are refused.
+#
 # **Interview · What does `gather` do, and when do you need it?**
 #
 # - *Thirty seconds:* It picks along one dimension, with a separate index for each position of the result: it replaces coordinate
 #   `dim` by the index, and the result has the shape of the index. A typical use is the logit of the correct class in each row.
 # - *Longer:* The index has as many dimensions as the input and isn't broadcast against it, though it may be shorter along the
 #   other dimensions. Negative indices are refused.
-# - *They ask next:* What is its gradient? `scatter_add` of the incoming gradient, at the same index.
+# - *They ask next:* What is its gradient? A `scatter_add` of the incoming gradient, at the same index.
 # - *They ask next:* What if the index is too small? The result has the index's shape, so rows are silently missing.
 # - *The trap:* Giving it a `(1, k)` index for all rows. `gather` doesn't broadcast, so `expand` the index or call `take_along_dim`.
 # - *Proof:* `proof-gather-formulas`, `proof-one-per-row`; limits and gradient: `proof-scatter`.
 #
 # **Interview · How do you get each label's log-probability from logits (B, T, V) without a loop?**
 #
-# - *Thirty seconds:* `logits.gather(-1, labels.unsqueeze(-1)).squeeze(-1) - logits.logsumexp(-1)`. I pick each label's logit along
-#   the last dimension and subtract the logarithm of the sum, and the result has shape (B, T).
+# - *Thirty seconds:* `logits.gather(-1, labels.unsqueeze(-1)).squeeze(-1) - logits.logsumexp(-1)`. I pick each label's logit
+#   along the last dimension and subtract the `logsumexp` of its position, so the result has shape (B, T).
 # - *Longer:* `log_softmax` followed by `gather` gives the same, but creates another tensor of (B, T, V). `gather` refuses negative
 #   indices, so replace ignored labels of −100 by 0 first, and mask the results.
 # - *They ask next:* Why not `log(softmax(x))`? A small probability underflows to 0, and its logarithm is −∞.
@@ -454,7 +474,7 @@ for where in (label, torch.tensor([[-1]]), torch.tensor([[1]])):
 #
 # **Interview · `scatter_` with repeated indices: what happens?**
 #
-# - *Thirty seconds:* One of the values remains, and PyTorch doesn't promise which. So use `scatter_add_` if you want the sum.
+# - *Thirty seconds:* One of the values remains, and PyTorch doesn't promise which one. If you want the sum, use `scatter_add_`.
 # - *Longer:* `index_put_(…, accumulate=True)` is the counterpart for indexing. On a GPU, the order in which `scatter_add_`
 #   adds can change between runs, and the last digits with it.
 # - *They ask next:* How do you write one-hot in one line? `torch.zeros(n, c).scatter_(1, label[:, None], 1.0)`.
@@ -462,8 +482,8 @@ for where in (label, torch.tensor([[-1]]), torch.tensor([[1]])):
 # - *Proof:* `proof-scatter`.
 #
 # ## Einstein summation: `einsum`
-# `einsum` gives each dimension of its operands a letter. Dimensions with the same letter are aligned, and the elements are multiplied.
-# A letter that doesn't appear after the arrow is summed over. What does each line compute?
+# In an equation for `einsum`, each dimension of the operands has a letter. Dimensions with the same letter are aligned, the
+# elements are multiplied, and a letter that doesn't appear after the arrow is summed over. What does each line compute?
 
 # %% tags=["proof-einsum"]
 q, k = torch.arange(6).reshape(2, 3), torch.arange(12).reshape(4, 3)
@@ -476,8 +496,10 @@ scores = torch.einsum("bhid,bhjd->bhij", queries, keys)
 print(tuple(scores.shape), "equal:", torch.equal(scores, queries @ keys.transpose(-2, -1)))
 
 # %% [markdown]
-# The first five are a transpose, a sum of rows, an outer product, a dot product for each row, and a matrix multiplication. A letter that
-# an operand has twice stands for its diagonal. The last equation lost its `j`, so it also sums over `j`, and no error is raised.
+# The first five are a transpose, the sum of each row, an outer product, a dot product for each row, and a matrix
+# multiplication, `q @ k.t()`. A letter that an operand has twice stands for its diagonal. The last equation lost its `j`, so it
+# also sums over `j`, and no error is raised. Below the equations, the attention scores of a transformer are computed in both
+# notations.
 #
 # **Interview · What does `torch.einsum("bhid,bhjd->bhij", q, k)` compute?**
 #
@@ -564,7 +586,7 @@ print(kinds, "different:", different)
 # %% [markdown]
 # ### Edge cases
 # These calls select nothing, use a negative step, index a 0-d tensor, or assign another dtype. Assigning to a slice calls
-# `copy_`, which converts. Assigning through a list calls `index_put_`, which doesn't.
+# `copy_`, which converts, but assigning through a list calls `index_put_`, which doesn't.
 
 # %%
 edges = {
