@@ -51,7 +51,8 @@ errors = (predicted != labels[1500:]).sum().item()
 print("wrong: about", round(errors, -1), "of 297; by guessing it would be about", round(297 * 0.9))
 
 # %% [markdown]
-# It gets about ten of the 297 wrong. The picture shows ten of the new digits, each with the network's answer above it; an incorrect answer would be framed.
+# It gets about ten of the 297 wrong. The picture shows ten of the new digits, each with the network's answer above it; an
+# incorrect answer would be framed.
 
 # %% hidden=true
 alt = "Ten handwritten digits and answers."
@@ -61,8 +62,8 @@ pictures.images(images[1500:1510].reshape(10, 8, 8), predicted[:10].tolist(), wr
 # %% [markdown]
 # ### It writes
 # The second program is a GPT, which needs the layers, attention, loss and optimizer that you write in chapters 09 to 16. The
-# model is a PyTorch program of 150 lines; a folded cell loads it, with the library's name changed and nothing else. It learns one text by heart, letter by
-# letter, and then writes by choosing the most likely next letter again and again.
+# model is a PyTorch program of 150 lines; a folded cell loads it, with the library's name changed and nothing else. It learns
+# one text by heart, letter by letter, and then writes by choosing the most likely next letter again and again.
 
 # %% hidden=true
 from minitorch.models import gpt as model
@@ -235,7 +236,8 @@ print(counts)
 pictures.curves(counts, sizes, xlabel="inputs", ylabel="runs of the function", log="xy")
 
 # %% [markdown] tags=["short"]
-# Finite differences took 1,025 runs for 1,024 inputs, while `backward` ran the function once for all of them. A large GPT has billions of weights, so one run for each is hopeless.
+# Finite differences took 1,025 runs for 1,024 inputs, while `backward` ran the function once for all of them. A large GPT has
+# billions of weights, so one run for each is hopeless.
 #
 # ## Seventeen lines that differentiate
 # For a single operation the derivatives are simple. A sum changes by as much as either summand does, so both of its derivatives
@@ -401,7 +403,8 @@ for _ in range(20):
 pictures.curves({"notes": kept}, xlabel="step without clear()", ylabel="notes on the list")
 
 # %% [markdown]
-# You got 8 instead of 2: the note of $y = x \cdot x$ is still on the list, so it was read again and added its derivative, $2x = 6$. The list also grows with each step.
+# You got 8 instead of 2: the note of $y = x \cdot x$ is still on the list, so it was read again and added its derivative, $2x =
+# 6$. The list also grows with each step.
 #
 # PyTorch has no such list. Instead, it ties each note to the tensor that the operation produced, as its `grad_fn`, and makes it
 # point to the notes of its inputs. The backward pass of $z$ follows these pointers and never meets $y$, and a note is freed as
