@@ -133,7 +133,8 @@ calls = {
 beside(calls)
 
 # %% [markdown]
-# Your library agrees in all four lines; otherwise the cell would add *but yours*. The last two lines show that in place the right operand may be stretched, but not the left one, because the result has to fit into its memory.
+# Your library agrees in all four lines; otherwise the cell would add *but yours*. The last two lines show that in place the
+# right operand may be stretched, but not the left one, because the result has to fit into its memory.
 #
 # **Interview · What are the rules of broadcasting?**
 #
@@ -200,7 +201,8 @@ for name, each in {"a[[0, 1], 0, 0] = -1": a, "b[[0, 1]][:, 0, 0] = -1": b, "c[0
     print(f"{name:24} reached", int((each == -1).sum()), "elements of", name[0])
 
 # %% [markdown]
-# In the middle line, `b[[0, 1]]` made a copy, and the write went into that copy, which was then discarded. In the last line, `c[0:2]` is a view, so the write arrived.
+# In the middle line, `b[[0, 1]]` made a copy, and the write went into that copy, which was then discarded. In the last line,
+# `c[0:2]` is a view, so the write arrived.
 #
 # **Interview · `x[0:2]` or `x[[0, 1]]`: what is the difference?**
 #
@@ -424,7 +426,8 @@ def gathered(dim, element):
 pictures.slider(gathered, dim=[0, 1], element=[0, 1, 2])
 
 # %% [markdown]
-# `scatter_` goes in the opposite direction, so what happens if two elements go to the same position? The cell then tries what `gather` and `scatter_` do with an index that is too small, has too few dimensions or is negative.
+# `scatter_` goes in the opposite direction, so what happens if two elements go to the same position? The cell then tries what
+# `gather` and `scatter_` do with an index that is too small, has too few dimensions or is negative.
 
 # %% tags=["proof-scatter"]
 to, src = torch.tensor([0, 2, 0, 2]), torch.tensor([1.0, 2.0, 3.0, 4.0])
