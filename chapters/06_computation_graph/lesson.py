@@ -20,12 +20,13 @@ print("requires grad:", weight.requires_grad, "  grad:", weight.grad)
 print(repr(check.error(torch.optim.SGD, [weight], lr=0.1)))
 
 # %% [markdown] tags=["short"]
-# The weight requires grad and `backward` ran without an error, but there is no gradient, and `SGD` refuses the tensor. Where did the
-# gradient go?
+# The weight requires grad and `backward` ran without an error, and yet there is no gradient, and `SGD` refuses the tensor.
+# Where did the gradient go?
 #
 # ## Automatic differentiation of scalars
-# A small model of `backward` answers that question. Each `Value` records how it was computed by keeping an **edge** for every input: the
-# input together with the **local derivative**, which says how fast the result changes with that input.
+# A small model of `backward` answers that question. Each `Value` records how it was computed by keeping an **edge** for every
+# input: the input together with the **local derivative**, which says how fast the result changes with that input. The simplest
+# way back follows every path from the end:
 
 
 # %%
@@ -47,8 +48,8 @@ def along_every_path(value, grad):
 
 
 # %% [markdown]
-# This is the chain rule: multiply the local derivatives along each path, and add up the paths. Try it on $h = s \cdot s$ and $end = h +
-# 2h$:
+# This is the chain rule: multiply the local derivatives along each path, and add up the paths. The next cell tries it on $h = s
+# \cdot s$ and $end = h + 2h$, at $s = 3$:
 
 # %%
 from course import pictures
@@ -72,9 +73,9 @@ pictures.graph(
 )
 
 # %% [markdown]
-# Since $end = 3h$ and $h = s^2$, the derivatives 3 and $3 \cdot 2s = 18$ are correct. The labels on the arrows are the local derivatives,
-# and the gradients flow against the arrows. Because `h` feeds two operations whose results meet again, this graph is called a
-# **diamond**.
+# Since $end = 3h$ and $h = s^2$, the derivatives 3 and $3 \cdot 2s = 18$ are correct. In the picture, the labels on the arrows
+# are the local derivatives, and the gradients flow against the arrows. Because `h` feeds two operations whose results meet
+# again, this graph is called a **diamond**.
 #
 # This also explains the weight from the beginning. PyTorch stores a gradient where a path ends, but this path continues through the
 # multiplication to the tensor of ones, to which no variable refers.
@@ -123,9 +124,9 @@ at_once(end)
 print(f"d/dh = {h.grad}  d/ds = {s.grad}  propagated by:", ", ".join(name for name, _ in trace))
 
 # %% [markdown]
-# The result is 24 instead of 18, because `h` propagates before its gradient is complete. It first receives 1 from the addition and
-# propagates $1 \cdot 2s = 6$ to `s`. When another 2 arrives from the product, `h` propagates everything it has, $3 \cdot 6 = 18$, so the
-# first 1 counts twice. On a chain, where every value is used once, this bug doesn't show.
+# The gradient of `s` is 24 instead of 18, because `h` propagates before its own gradient is complete. It first receives 1 from
+# the addition and propagates $1 \cdot 2s = 6$ to `s`. When another 2 arrives from the product, `h` propagates everything it
+# has, $3 \cdot 6 = 18$, so the first 1 counts twice. On a chain, where every value is used once, this bug doesn't show.
 #
 # **Each value must propagate its gradient once, after everything that it will receive has arrived.** This requires a **topological
 # order**, in which each value comes before those that it was made from. A day later, micrograd computed one by recursion: it appended
@@ -172,7 +173,8 @@ pictures.assign(dict.fromkeys(["end", "h * two", "h", "s"], "gradient"))
 pictures.slider(draw, start={"order": "at once", "step": 4}, order=list(orders), step=[1, 2, 3, 4])
 
 # %% [markdown]
-# Compare the result with a difference quotient on an expression with several diamonds:
+# In topological order, `h` propagates once and `s` gets its 18. The next cell compares `backward` with a difference quotient on
+# an expression with several diamonds, and then tries it on a long chain:
 
 
 # %% tags=["proof-topological-order"]
@@ -189,8 +191,9 @@ print("5,000 additions:", type(check.error(backward, additions(5_000))).__name__
 
 # %% [markdown]
 # ### Counting edges: Kahn's algorithm
-# The recursion is as deep as the longest path, so Python's stack is too small for 5,000 operations. Instead, you can count how many edges
-# lead to a value, which is *ready* as soon as that many gradients have arrived.
+# The gradients agree, but `postorder` fails on the long chain: its recursion is as deep as the longest path, so Python's stack
+# is too small for 5,000 operations. Instead, you can count how many edges lead to a value, which is *ready* as soon as that
+# many gradients have arrived. For the diamond:
 #
 # | step | propagates | `h * two` waits for | `h` waits for | `s` waits for |
 # |---|---|---|---|---|
@@ -204,10 +207,10 @@ print("5,000 additions:", type(check.error(backward, additions(5_000))).__name__
 #
 # **Interview · Why does the engine need a topological order?**
 #
-# - *Thirty seconds:* The gradient of a node is a sum over all of its uses. If the node propagates it before the sum is complete, some
-#   contributions count twice or get lost, so a node has to run after everything that uses its result.
-# - *Longer:* PyTorch counts the edges that lead to each reachable node, and it runs the node when a gradient has arrived along each of
-#   them. So each node runs once, however many paths lead to it.
+# - *Thirty seconds:* Because the gradient of a node is a sum over all of its uses. If the node propagates it before the sum is
+#   complete, some contributions count twice or get lost, so a node has to run after everything that uses its result.
+# - *Longer:* PyTorch counts the edges that lead to each reachable node, and it runs the node when a gradient has arrived along
+#   each of them. That way each node runs once, however many paths lead to it.
 # - *They ask next:* Why do we go backwards at all? One backward pass gives the derivatives of the loss with respect to *all* inputs;
 #   one pass in forward mode gives those with respect to *one* (exercise 5).
 # - *The trap:* Testing an engine on chains alone. A chain has only one order, so the bug doesn't show.
@@ -264,7 +267,8 @@ root += 1
 print(str(check.error(root.sum().backward)).partition(" Hint")[0].partition(": ")[2])
 
 # %% [markdown]
-# `a * data` saves `data` but not `a`: only the gradient of `data` would need `a`. `sqrt` and `relu` save their *result*. Together
+# `a * data` saves `data` but not `a`, which only the gradient of `data` would need. Sums save neither input nor result, because
+# their local derivatives are 1. `sin` saves its input for the cosine, while `sqrt` and `relu` save their *result*. Together
 # with each saved tensor the node stores its **version number**, which is how it detected the write into `root`.
 #
 # **Interview · What does PyTorch store in the graph?**
@@ -312,8 +316,8 @@ pictures.grids(("what arrives", to_bias), "sum of the rows", ("bias.grad", bias.
 #
 # **Interview · A bias of shape (10,) is added to a batch of shape (64, 10). What shape has its gradient?**
 #
-# - *Thirty seconds:* The bias's own shape, (10,): it is the sum over the 64 rows. Broadcasting uses each element 64 times, and the
-#   gradients of a value that is used several times add up.
+# - *Thirty seconds:* The bias's own shape, (10,), because it is the sum over the 64 rows. Broadcasting uses each element 64
+#   times, and the gradients of a value that is used several times add up.
 # - *Longer:* You sum over the dimensions that broadcasting added on the left, and over those that it stretched from length 1. The
 #   gradient is also cast back to the input's dtype, so a float32 bias gets a float32 gradient.
 # - *They ask next:* And the backward of a sum? A broadcast: each element gets the gradient of the sum.
@@ -322,7 +326,7 @@ pictures.grids(("what arrives", to_bias), "sum of the rows", ("bias.grad", bias.
 # - *Proof:* `proof-broadcast`.
 #
 # ## Milestone: two moons
-# Now train a network on your library alone. The reference's code stands in for exercises that you haven't solved yet:
+# Now you train a network on your library alone; the reference's code stands in for exercises that you haven't solved yet.
 
 # %%
 from sklearn.datasets import make_moons
@@ -349,8 +353,11 @@ print((side * score(x) > 0).sum().item(), "of", len(labels), "points on the corr
 pictures.decision(lambda each: score(mytorch.tensor(each)), points, labels)
 
 # %% [markdown] tags=["short"]
+# The network puts all but one of the points on the correct side, and every gradient came from your engine.
+#
 # ## Leaf tensors
-# Predict which of these tensors are leaves and which require grad before you run the cell.
+# A **leaf** is a tensor without a `grad_fn`. Predict which of these tensors are leaves and which require grad before you run
+# the cell.
 
 # %% tags=["proof-leaves"]
 w = torch.ones(2, requires_grad=True)
@@ -365,13 +372,16 @@ for name, t in tensors.items():
     print(f"{name:16} leaf {t.is_leaf!s:5}  requires grad {t.requires_grad!s:5}  grad_fn {node}")
 
 # %% [markdown]
-# A result **requires grad** if one of its inputs does, recording is enabled, and the operation is differentiable, which `>` isn't; `detach`
-# exists to cut the graph. Such a result gets a `grad_fn`, and a **leaf** is a tensor without one. (Views made under `no_grad` behave
-# differently in PyTorch, as [chapter 07](07_backward_in_depth.ipynb) shows.)
+# A result **requires grad**, and gets a `grad_fn`, under three conditions: one of its inputs requires grad, recording is
+# enabled, and the operation is differentiable, which `>` isn't. (`detach` exists to cut the graph, and views made under
+# `no_grad` behave differently in PyTorch, as [chapter 07](07_backward_in_depth.ipynb) shows.) Any other result is a leaf.
 #
-# Two common definitions are wrong. *"Leaves are the tensors you create yourself"* fails for `data * 2`, which is a result and a leaf.
-# *"Leaves are the tensors that require grad"* fails twice: `data` is a leaf that doesn't require grad, and `product` requires grad and
-# isn't a leaf. To get a gradient for the weight, scale it first, and call `requires_grad_` afterwards:
+# So two common definitions are wrong. *"Leaves are the tensors you create yourself"* fails for `data * 2`, which is a result
+# and a leaf. *"Leaves are the tensors that require grad"* fails twice: `data` is a leaf that doesn't require grad, and
+# `product` requires grad and isn't a leaf.
+#
+# The weight from the beginning was a result that isn't a leaf. To get a gradient for it, scale it first, and call
+# `requires_grad_` afterwards; the last line shows what happens if you scale it in place after that.
 
 # %% tags=["proof-scale-first"]
 weight = (torch.ones(2) * 0.1).requires_grad_()
@@ -384,15 +394,15 @@ print(repr(check.error(weight.mul_, 2)))
 #
 # - *Thirty seconds:* A tensor whose `grad_fn` is `None`. `backward` fills `.grad` for the leaves that require grad and took part
 #   in the loss, and for other tensors only after `retain_grad()`.
-# - *Longer:* Parameters are leaves that require grad; inputs and unrecorded results are leaves that don't.
-# - *They ask next:* Why does writing into a parameter raise an error? A recorded write would turn it into a result, whose `.grad` would
-#   stay empty, so optimizers write under `no_grad`.
+# - *Longer:* Parameters are leaves that require grad, while inputs and unrecorded results are leaves that don't.
+# - *They ask next:* Why does writing into a parameter raise an error? Because a recorded write would turn it into a result,
+#   whose `.grad` would stay empty. Optimizers therefore write under `no_grad`.
 # - *The trap:* Creating a parameter with `torch.randn(n, requires_grad=True).to(device)`, which is a leaf only if `to` has nothing to do.
 # - *Proof:* `proof-leaves`, `proof-scale-first`; `retain_grad`: [chapter 07b](07b_vector_jacobian_products.ipynb).
 #
 # ## Freezing layers
-# If no input requires grad, nothing is recorded, so freezing a layer can shorten the graph. The next cell freezes each of two layers in
-# turn and lists the nodes that a backward pass runs. Which one saves more?
+# If no input requires grad, nothing is recorded, so freezing a layer can shorten the graph. The next cell freezes each of two
+# layers in turn and lists the nodes that a backward pass runs. Which of the two saves more?
 
 # %% tags=["proof-freezing"]
 from minitorch.autograd import engine
@@ -408,24 +418,26 @@ body = torch.nn.BatchNorm1d(3).requires_grad_(False)
 print("frozen batch norm: graph", body(torch.ones(8, 3)).grad_fn, "- mean", body.running_mean)
 
 # %% [markdown] tags=["short"]
-# If you freeze the first layer, half of the graph disappears, which PyTorch's notes call **excluding a subgraph**. If you freeze the second
-# one, a single node disappears: the gradient of the first layer still has to pass through.
+# If you freeze the first layer, half of the graph disappears, which PyTorch's notes call **excluding a subgraph**. If you
+# freeze the second one, a single node disappears, because the gradient of the first layer still has to pass through. The last
+# line is a warning: a frozen batch norm records no graph, but its running mean has moved.
 #
 # **Interview · You fine-tune the head of a network. `requires_grad_(False)`, `no_grad` or `detach`?**
 #
-# - *Thirty seconds:* I would use `body.requires_grad_(False)`. Then, unless the data require grad, nothing below the head is recorded, and
-#   no activations are kept there. I would also call `body.eval()`; otherwise its batch norms go on updating their statistics.
+# - *Thirty seconds:* I would use `body.requires_grad_(False)`. Then, unless the data require grad, nothing below the head is
+#   recorded, and no activations are kept there. I would also call `body.eval()`, because otherwise its batch norms go on
+#   updating their statistics.
 # - *Longer:* `no_grad` around the forward pass of the body does the same, whatever the flags say. `detach` after the body gives the same
 #   gradients for the head, but by then the body has been recorded, and its activations stay as long as anything refers to the body's own
 #   output.
 # - *They ask next:* Does it help to freeze late layers? Only a little: gradients for the early layers still pass through them.
-# - *The trap:* Freezing weights with `eval()`. It changes what layers compute, not what is recorded.
+# - *The trap:* Freezing weights with `eval()`, which changes what layers compute, not what is recorded.
 # - *Proof:* `proof-freezing`; `proof-leaves` for `no_grad` and `detach`.
 #
 # **Interview · In which order do gradients become available during `backward`?**
 #
-# - *Thirty seconds:* Roughly in the reverse order of the forward pass: the last layers get theirs first. A node is
-#   ready when all of its gradients have arrived, and among several ready nodes the engine runs the one that was recorded last.
+# - *Thirty seconds:* Roughly in the reverse order of the forward pass, so the last layers get theirs first. A node is ready
+#   when all of its gradients have arrived, and among several ready nodes the engine runs the one that was recorded last.
 # - *Longer:* `AccumulateGrad` runs before all other ready nodes, so a parameter's gradient is complete as early as possible.
 #   DistributedDataParallel makes use of this order: it sends the gradients of the last layers while the earlier ones are still being
 #   computed ([chapter 23](23_multi_gpu.ipynb)).
@@ -452,13 +464,15 @@ for grad in (None, torch.zeros(2)):
     print("SGD with weight decay, grad", grad, "->", w.detach())
 
 # %% [markdown]
-# Later passes **add to `.grad` in place**, which is why a training loop clears it. Setting it to `None` isn't the same as setting it to
-# zero: an optimizer skips a parameter without a gradient, but weight decay moves one whose gradient is zero.
+# Later passes **add to `.grad` in place**, which is why a training loop clears it, and why `first` changed as well. Within a
+# pass the two uses of `tied` add up in the same way. The last two lines show that setting `.grad` to `None` isn't the same as
+# setting it to zero: an optimizer skips a parameter without a gradient, but weight decay moves one whose gradient is zero.
 #
 # **Interview · Why does `backward` accumulate instead of overwriting?**
 #
-# - *Thirty seconds:* A derivative is a sum over all uses of a value, so gradients add up within a pass. Adding across passes as well lets
-#   several small batches share one optimizer step, which is called gradient accumulation. The price is that you have to call `zero_grad`.
+# - *Thirty seconds:* Because a derivative is a sum over all uses of a value, so gradients add up within a pass. Adding across
+#   passes as well lets several small batches share one optimizer step, which is called gradient accumulation. The price is that
+#   you have to call `zero_grad`.
 # - *Longer:* Across passes, `AccumulateGrad` adds in place, so code that holds on to `.grad` sees the sum. With `create_graph` it makes a
 #   new tensor instead.
 # - *They ask next:* Why does `zero_grad` set `.grad` to `None`? It frees memory and lets the optimizer skip parameters that weren't used.
@@ -466,7 +480,8 @@ for grad in (None, torch.zeros(2)):
 # - *Proof:* `proof-grad-is-a-sum`.
 #
 # ## Memory: what keeps a graph alive
-# A loss keeps its whole history alive. The next cell watches an activation through a weak reference; an ordinary one would keep it alive.
+# A loss keeps its whole history alive. The next cell watches an activation through a weak reference, because an ordinary one
+# would keep it alive.
 
 # %% tags=["proof-memory"]
 import weakref
@@ -490,8 +505,12 @@ for count in (1, 2, 3):
     print(f"running total of {count}: {len(engine.topological_order([total.grad_fn]))} nodes")
 
 # %% [markdown]
-# `backward` frees the saved tensors but keeps the nodes, so a second pass raises an error as soon as a node needs a saved tensor that is
-# gone. PyTorch saves the 2 of `w * 2` as a tensor. `mytorch` keeps a plain number, so only PyTorch raises an error here:
+# `backward` frees the saved tensors but keeps the nodes, so a second pass raises an error as soon as a node needs a saved
+# tensor that is gone. Keeping only a number frees everything, while a running total of losses grows by four nodes with each of
+# them.
+#
+# Whether a second pass works can depend on the library. PyTorch saves the 2 of `w * 2` as a tensor, but `mytorch` keeps a plain
+# number, so only PyTorch raises an error here:
 
 # %% tags=["proof-second-pass"]
 for name, library in {"torch": torch, "mytorch": mytorch}.items():
@@ -506,8 +525,8 @@ for name, library in {"torch": torch, "mytorch": mytorch}.items():
 #   state that is carried over without `detach`. The usual fix is to keep `loss.item()`.
 # - *Longer:* After `backward` only the nodes remain, so memory grows slowly, but in a validation loop without `no_grad` each stored loss
 #   keeps its activations, and memory grows fast.
-# - *They ask next:* Does `del loss` free the graph? Yes, immediately, unless something else refers to it.
-# - *The trap:* Counting on `backward` to free everything. The nodes stay as long as the loss does.
+# - *They ask next:* Does `del loss` free the graph? Yes, immediately, unless something else still refers to it.
+# - *The trap:* Counting on `backward` to free everything, although the nodes stay as long as the loss does.
 # - *Proof:* `proof-memory`; exercise 7 measures what a layer saves.
 
 # %% [markdown] tags=["short"]
@@ -545,9 +564,9 @@ for name, library in {"torch": torch, "mytorch": mytorch}.items():
 # %% [markdown]
 # ## If you have time
 # ### Myth · "If one input requires grad, so does the result"
-# Although `w` requires grad, `w > 0` and `w.argmax()` [don't](proof-leaves). Only floating-point and complex tensors can require grad, so
-# booleans, indices and `w.long()` can't. A piecewise-constant function is still recorded, though: `w.floor()` has floating-point results, and
-# its gradient is 0.
+# Although `w` requires grad, `w > 0` and `w.argmax()` [don't](proof-leaves), because only floating-point and complex tensors
+# can require grad, and booleans and indices are neither. A piecewise-constant function is still recorded, though: `w.floor()`
+# has floating-point results, and its gradient is 0.
 #
 # ### Myth · "`Variable.grad` is itself a Variable"
 # Today `.grad` is a tensor ([chapter 07](07_backward_in_depth.ipynb) says what `Variable` was):
