@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Global settings
-# Why is 0.1 suddenly not equal to 0.1? How do you get the same losses in every run? And why does a model under `no_grad` still record a
-# graph in a thread pool? The answers follow from four ideas, and the hour takes them in this order:
+# Why is 0.1 suddenly not equal to 0.1? How do you get the same losses in every run? And why does a model under `no_grad` still
+# record a graph in a thread pool? The answers follow from four ideas, which the hour takes in this order:
 #
 # 1. A setting is read when a function is *called*, not when you set it.
 # 2. The switches that matter in training trade precision for speed, or speed for results that can be repeated.
@@ -17,7 +17,7 @@ mytorch = lesson.mytorch(1)  # as of this chapter, using your code wherever you'
 
 # %% [markdown] tags=["short"]
 # ## The default dtype: when 0.1 isn't equal to 0.1
-# Two lines create the same tensor, and between them a default changes. What will the first line of the output be?
+# Two lines create the same tensor, but between them a default changes. What will the first line of the output be?
 
 # %% tags=["proof-two-tenths"]
 import minitorch as torch
@@ -31,8 +31,9 @@ torch.set_default_dtype(torch.float32)
 print(x, y, x[0].item())
 
 # %% [markdown] tags=["short"]
-# The Python floats were the same, but `x` is float32 and `y` is float64. For the comparison PyTorch converts `x` to float64, and its 0.1
-# turns out to be 0.10000000149, the nearest number that float32 has. The power of two, 0.5, is exact in both types.
+# The Python floats were the same, but `x` is float32 and `y` is float64. For the comparison PyTorch converts `x` to float64,
+# where its 0.1 turns out to be 0.10000000149, the nearest number that float32 has. Being a power of two, 0.5 is exact in both
+# types.
 #
 # `print` hides the difference. It shows four digits, and it names a floating-point dtype only if that isn't the default *at the moment of
 # printing*: the second line names the dtype of `x`, the third that of `y`. So both `tensor` and `print` read something that no argument
@@ -64,9 +65,10 @@ after = make()
 print(show(before), show(after), show(make(dtype="float32")))
 
 # %% [markdown]
-# This model explains the surprise. The tensor `before` keeps the dtype with which it was created, and its printed form depends on the state
-# at the time of printing. An explicit argument overrides the setting. The picture shows the three places in which
-# `torch.tensor(0.5)` looks for a dtype: in its arguments, in its data (an array would have a dtype), and finally in the default.
+# This model explains the surprise: the tensor `before` keeps the dtype with which it was created, while its printed form
+# depends on the state at the time of printing. An explicit argument overrides the setting. The picture shows the three places
+# in which `torch.tensor(0.5)` looks for a dtype: in its arguments, in its data (an array would have a dtype), and finally in
+# the default.
 
 # %%
 from course import pictures
@@ -77,8 +79,9 @@ pictures.layers(steps, call="torch.tensor(0.5)", path=list(steps), **types)
 
 # %% [markdown] tags=["short"]
 # ## The global switches that matter in training
-# Besides the default dtype, a program has the five switches in this table. Interviewers ask about them more than about any default. All
-# of them belong to the process, and they pull in two directions: three make training faster, and two make a run repeatable.
+# Besides the default dtype, a program has the five switches in this table, about which interviewers ask more than about any
+# default. All of them belong to the process, and they pull in two directions: three make training faster, and two make a run
+# repeatable.
 #
 # | switch | what it changes | for |
 # |---|---|---|
@@ -88,8 +91,9 @@ pictures.layers(steps, call="torch.tensor(0.5)", path=list(steps), **types)
 # | `torch.manual_seed(0)` | restarts the random number generators of the CPU and of all GPUs | repeatable runs ([chapter 19](19_training_loop.ipynb)) |
 # | `torch.use_deterministic_algorithms(True)` | chooses deterministic algorithms, and raises an error where there is none; cuBLAS also needs `CUBLAS_WORKSPACE_CONFIG` | repeatable runs ([chapter 19](19_training_loop.ipynb)) |
 #
-# The next cell prints the defaults of the switches for speed. Then it draws two numbers after the same seed, with and without an extra draw in
-# between, and calls an operation that has no deterministic version. (minitorch has no cuDNN, so `benchmark` has nothing to time there.)
+# The next cell prints the defaults of the switches for speed. Then it draws two numbers after the same seed, with and without
+# an extra draw in between, and calls an operation that has no deterministic version. (Because minitorch has no cuDNN,
+# `benchmark` has nothing to time there.)
 
 # %% tags=["proof-switches"]
 from textwrap import fill
@@ -108,8 +112,9 @@ except RuntimeError as error:
 torch.use_deterministic_algorithms(False)
 
 # %% [markdown] tags=["short"]
-# The same seed gives the same numbers only if the program draws in the same order: a single extra draw, say in a new layer, shifts all that
-# follow. The deterministic switch doesn't make `put_` repeatable; it refuses to run it.
+# By default, float32 matrices are multiplied in full precision, cuDNN's convolutions may use TF32, and nothing is timed. The
+# same seed gives the same numbers only if the program draws in the same order: a single extra draw, say in a new layer, shifts
+# all that follow. The deterministic switch doesn't make `put_` repeatable, but refuses to run it.
 #
 # **Interview · How do you make a rerun bit-identical, and what does it cost?**
 #
@@ -118,8 +123,8 @@ torch.use_deterministic_algorithms(False)
 #   error.
 # - *Longer:* It holds for the same hardware, versions, batch size and number of workers and threads. To go on in the middle of a run, I
 #   also save the states of the random number generators ([chapter 20](20_saving_and_loading.ipynb)).
-# - *They ask next:* Why isn't a seed enough? One extra draw shifts all later ones. And on a GPU, kernels with atomic additions may add in
-#   a different order each time.
+# - *They ask next:* Why isn't a seed enough? One extra draw shifts all later ones, and on a GPU, kernels with atomic additions
+#   may add in a different order each time.
 # - *The trap:* Expecting the same bits from a different GPU, where other kernels add in another order.
 # - *Proof:* `proof-switches`; on a training run: [chapter 19](19_training_loop.ipynb).
 #
@@ -129,8 +134,8 @@ torch.use_deterministic_algorithms(False)
 #   to ten bits of mantissa. `cudnn.benchmark = True` picks the fastest convolution algorithm, which costs a search for each new shape.
 # - *Longer:* Both change the last digits of results. Convolutions may use TF32 even at the default `highest`: cuDNN has a switch of its
 #   own, `cudnn.allow_tf32`, which is on.
-# - *They ask next:* When does `benchmark` hurt? When shapes keep changing: every new shape starts another search.
-# - *The trap:* Assuming that float32 products have seven correct digits while TF32 is on. Each input keeps about three.
+# - *They ask next:* When does `benchmark` hurt? When shapes keep changing, because every new shape starts another search.
+# - *The trap:* Assuming that float32 products have seven correct digits while TF32 is on, although each input keeps only about three.
 # - *Proof:* `proof-switches`.
 
 # %% [markdown] tags=["short"]
@@ -147,8 +152,8 @@ with torch.no_grad(), ThreadPoolExecutor() as executor:
     print("here:       ", [result.requires_grad for result in map(layer, batches)])
 
 # %% [markdown] tags=["short"]
-# The worker thread recorded a graph: `no_grad` reaches only the thread that enters it. Is that true of all settings? The next
-# cell changes six of them and reads each one in this thread and in a new one:
+# The worker thread recorded a graph, because `no_grad` reaches only the thread that enters it. Is that true of all settings?
+# The next cell changes six of them and reads each one in this thread and in a new one:
 
 # %% tags=["proof-threads"]
 readers = {
@@ -178,18 +183,18 @@ torch.set_num_threads(threads)
 #
 # - *Thirty seconds:* The default dtype, print options, the seed and the deterministic switch belong to the process, so every thread sees
 #   them. The default device, the current GPU, `no_grad`, `inference_mode` and autocast belong to the thread that sets them.
-# - *Longer:* That suits a server: one thread answers requests under `no_grad` while another one trains. But a thread pool needs `no_grad`
-#   inside the function that it runs.
-# - *They ask next:* What about the backward pass, which runs in its own thread on a GPU? The engine copies the caller's modes to its threads,
-#   except that it records a graph only under `create_graph=True`.
+# - *Longer:* That suits a server in which one thread answers requests under `no_grad` while another one trains. But a thread
+#   pool needs `no_grad` inside the function that it runs.
+# - *They ask next:* What about the backward pass, which runs in its own thread on a GPU? The engine copies the caller's modes
+#   to its threads, except that it records a graph only under `create_graph=True`.
 # - *The trap:* Wrapping `executor.map(model, batches)` in `no_grad`: the workers still record graphs.
 # - *Proof:* `proof-thread-pool`, `proof-threads`.
 
 # %% [markdown]
 # ## A setting for a block
-# If you change a default and forget to restore it, the bug shows up in somebody else's function. PyTorch therefore offers `with` blocks
-# that restore the old value: one for the device, one for grad mode and one for autocast. There is none for the default dtype, for which
-# you need `try` and `finally`. Such a block remembers the current value on entry and puts it back on exit:
+# If you change a default and forget to restore it, the bug shows up in somebody else's function. PyTorch therefore offers
+# `with` blocks that restore the old value: for the device, for grad mode and for autocast, but not for the default dtype, which
+# needs `try` and `finally`. A block remembers the current value on entry and puts it back on exit:
 
 
 # %%
@@ -211,8 +216,8 @@ with Block("cuda:0"):
 print("outside:    ", make()["device"])
 
 # %% [markdown]
-# `__exit__` also runs when an error ends the block; a second call to the setter would be skipped. Now break the block by entering
-# the *same* object twice, as a recursive function would do with its device.
+# `__exit__` also runs when an error ends the block, whereas a second call to the setter would be skipped. Now break the block
+# by entering the *same* object twice, as a recursive function would do with its device.
 
 # %% tags=["proof-reentered"]
 once = Block("cuda:0")
@@ -229,8 +234,8 @@ print("torch:  ", torch.get_default_device())
 # exercise 2: entering pushes the old value, and leaving pops it.
 #
 # The toy is also shared by all threads. A setting that belongs to a thread, which you will write in exercise 3, is kept in a
-# `threading.local()`, an object whose attributes are separate for each thread. A new thread finds no attributes at all, so the setting
-# also needs a default that doesn't depend on the thread.
+# `threading.local()`, an object whose attributes are separate for each thread. Since a new thread finds no attributes at all,
+# the setting also needs a default that doesn't depend on the thread, such as the `"cpu"` in this cell:
 
 # %% tags=["proof-thread-local"]
 import threading
@@ -242,9 +247,9 @@ print("here:", local.device, "  in a new thread:", elsewhere)
 
 # %% [markdown]
 # ## Default precision
-# When does a call use the default, and when does it have a better source? `set_default_dtype` decides which dtype Python floats get and
-# which one functions such as `zeros` and `randn` use. The next cell runs eleven calls under two defaults and compares the dtypes of the
-# results, so decide first which of them you expect to change.
+# When does a call use the default dtype, and when does it have a better source? `set_default_dtype` decides which dtype Python
+# floats get and which one functions such as `zeros` and `randn` use. The next cell runs eleven calls under two defaults and
+# compares the dtypes of the results, so decide first which of them you expect to change.
 
 # %% tags=["proof-default-dtype"]
 import numpy as np
@@ -291,16 +296,9 @@ for name in single:
 # - *The trap:* Concluding that all results are now float64. `x * 0.5` isn't: `x` was created before the change.
 # - *Proof:* `proof-default-dtype`; the refusal: `proof-refused`.
 #
-# **Interview · Python's floats have 64 bits. Why is PyTorch's default 32?**
-#
-# - *Thirty seconds:* Float32 halves the memory and the traffic between memory and processor, and most hardware computes faster with it. It
-#   keeps only about seven digits, but that is enough to train most networks.
-# - *Longer:* You notice the missing digits when you add a small number to a large one: in float32 2²⁴ + 1 is still 2²⁴. Large models go
-#   further and are trained mostly in bfloat16.
-# - *They ask next:* When would you set float64? For `gradcheck`, which compares tiny differences
-#   ([chapter 07b](07b_vector_jacobian_products.ipynb)), and to find out whether a strange result comes from rounding.
-# - *The trap:* Prescribing float64 as a cure for `nan`. It overflows later, but zero divided by zero is nan in every precision.
-# - *Proof:* `proof-precision`.
+# ### Float32 or float64?
+# The next cell shows what the default saves and what it costs: bytes, the digits of 0.1, and a 1 that is added to a large
+# number.
 
 # %% tags=["proof-precision"]
 for dtype in (torch.float32, torch.float64):
@@ -309,6 +307,18 @@ for dtype in (torch.float32, torch.float64):
     print(f"{dtype!s:14} {number.element_size()} bytes, 0.1 is {tenth!r}")
     print("    2**24 + 1 - 2**24 =", (number + 1 - number).item())
 print("0 / 0 in float64:", (torch.zeros((), dtype=torch.float64) / 0).item())
+
+# %% [markdown]
+# **Interview · Python's floats have 64 bits. Why is PyTorch's default 32?**
+#
+# - *Thirty seconds:* Because float32 halves the memory and the traffic between memory and processor, and most hardware computes
+#   faster with it. It keeps only about seven digits, but that is enough to train most networks.
+# - *Longer:* You notice the missing digits when you add a small number to a large one: in float32, 2²⁴ + 1 is still 2²⁴. Large
+#   models go further and are trained mostly in bfloat16.
+# - *They ask next:* When would you set float64? For `gradcheck`, which compares tiny differences
+#   ([chapter 07b](07b_vector_jacobian_products.ipynb)), and to find out whether a strange result comes from rounding.
+# - *The trap:* Prescribing float64 as a cure for `nan`. It overflows later, but zero divided by zero is `nan` in every precision.
+# - *Proof:* `proof-precision`.
 
 # %% [markdown] given="mytorch.settings:dtype mytorch.settings:Settings mytorch.settings:settings"
 # ## Your library: dtypes and settings
@@ -331,8 +341,9 @@ for library in (torch, mytorch):
 
 # %% [markdown]
 # ## Milestone: defaults that survive an error
-# The same program runs on minitorch and on your library. It sets a default dtype, enters three nested blocks, one of them twice, and
-# raises an exception in the middle.
+# Your library refuses what PyTorch refuses, even `cuda:01`, whose index begins with a zero. Now the same
+# program runs on minitorch and on your library. It sets a default dtype, enters three nested blocks, two of them with the same
+# object, and raises an exception in the middle.
 
 
 # %% tags=["proof-milestone"]
@@ -353,7 +364,7 @@ for library in (torch, mytorch):
     print(f"{library.__name__:9} inside: {{}}, after the error: {{}} and {{}}".format(*program(library)))
 
 # %% [markdown]
-# The blocks restored the default device although an error ended them. Nothing restored the default dtype, so it is still float64.
+# The blocks restored the default device although an error ended them, but nothing restored the default dtype, so it is still float64.
 #
 # ## The real one
 # Here is how `minitorch` sets the default dtype:
@@ -364,23 +375,17 @@ import inspect
 print(inspect.getsource(torch.set_default_dtype))
 
 # %% [markdown]
-# Yours will look the same: the function only checks its argument and writes into the shared state. PyTorch keeps the default dtype in C++,
-# where its functions need it too. The default device lives in Python as a **mode** (a `TorchFunctionMode`): an
-# object that intercepts each call of a PyTorch function before the function runs. If the function creates a tensor and the call names no
-# device, the mode adds `device=`. It passes every other call on unchanged, but even `add`, `sum` and `view` take the detour. Since each
-# thread has its own stack of modes, the default device belongs to a thread.
+# Yours will look the same: the function only checks its argument and writes into the shared state. PyTorch keeps the default
+# dtype in C++, where its functions need it too.
 #
-# **Interview · Are global settings a good idea in a library?**
+# The default device lives in Python as a **mode** (a `TorchFunctionMode`): an object that intercepts each call of a PyTorch
+# function before the function runs. If the function creates a tensor and the call names no device, the mode adds `device=`. It
+# passes every other call on unchanged, but even `add`, `sum` and `view` take the detour. Since each thread has its own stack of
+# modes, the default device belongs to a thread.
 #
-# - *Thirty seconds:* In a script they save typing, but in a library they also change other people's code. A library should accept `dtype=`
-#   and `device=`, or follow a tensor that it was given, with `zeros_like` and `new_zeros`.
-# - *Longer:* If a library must change a setting, it should restore it, even after an error.
-# - *They ask next:* What does a test suite do? It restores the settings after each test. One forgotten float64 changes results far
-#   away.
-# - *They ask next:* What does `torch.compile` do about settings? It guards on most of them, such as default dtype and grad mode: a
-#   change compiles the function again ([chapter 08](08_static_and_dynamic_graphs.ipynb)).
-# - *The trap:* Restoring float32 instead of the default you found.
-# - *Proof:* `proof-milestone` for the block, `proof-reentered` for what goes wrong; the forgotten setting: `proof-leak`.
+# ### Settings in a library
+# The function in the next cell belongs to somebody's library, and it sets a default without restoring it. The last line shows
+# two calls that need no setting, because they follow a tensor:
 
 
 # %% tags=["proof-leak"]
@@ -394,6 +399,20 @@ print("a layer made later:", torch.nn.Linear(1, 1).weight.dtype)
 torch.set_default_dtype(torch.float32)
 half = torch.tensor([0.1, 0.2], dtype=torch.float16)
 print("following a tensor:", half.new_zeros(2).dtype, torch.zeros_like(half).dtype)
+
+# %% [markdown]
+# **Interview · Are global settings a good idea in a library?**
+#
+# - *Thirty seconds:* No: in a script they save typing, but a library that changes one changes other people's code, too. It should
+#   accept `dtype=` and `device=`, or follow a tensor that it was given, with `zeros_like` and `new_zeros`.
+# - *Longer:* If a library must change a setting, it should restore it, even after an error.
+# - *They ask next:* What does a test suite do? It restores the settings after each test, because one forgotten float64 changes
+#   results far away.
+# - *They ask next:* What does `torch.compile` do about settings? It guards on most of them, such as default dtype and grad mode: a
+#   change compiles the function again ([chapter 08](08_static_and_dynamic_graphs.ipynb)).
+# - *The trap:* Restoring float32 instead of the default you found.
+# - *Proof:* `proof-milestone` for the block, `proof-reentered` for what goes wrong; the forgotten setting: `proof-leak`.
+
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
@@ -451,8 +470,8 @@ torch.set_default_device(None)
 print("after None:", torch.get_default_device(), torch.zeros(2).device)
 
 # %% [markdown]
-# The error came only when `zeros` was about to create a tensor on that GPU. The second cell shows two functions that ignore the default:
-# `zeros_like` follows its argument, and `from_numpy` shares the array's memory.
+# The error came only when `zeros` was about to create a tensor on a GPU. The second cell shows two functions that ignore the
+# default: `zeros_like` follows its argument, and `from_numpy` shares the array's memory.
 #
 # **Interview · How do you make new tensors land on the GPU by default?**
 #
@@ -473,7 +492,7 @@ print("after None:", torch.get_default_device(), torch.zeros(2).device)
 
 # %% [markdown]
 # ### More global switches
-# These five are asked about less often. The third column says which threads a change affects.
+# Interviewers ask about these five less often. The third column says which threads a change affects.
 #
 # | switch | what it changes | scope |
 # |---|---|---|
@@ -577,26 +596,20 @@ framed = [[number in printed for number in row] for row in table.tolist()]
 pictures.grid(table, framed, "table")
 
 # %% [markdown]
-# Only the framed elements are printed, and the `nan` isn't among them. So call `isnan().any()` instead of judging a large tensor by its
-# printed form, or print it whole with `set_printoptions(profile="full")` and return with `profile="default"`. In your library the framed elements are picked by a function `edges`, which you will write.
+# Only the framed elements are printed, and the `nan` isn't among them. So call `isnan().any()` instead of judging a large
+# tensor by its printed form, or print it whole with `set_printoptions(profile="full")` and return with `profile="default"`. In
+# your library the framed elements are picked by a function `edges`, which you will write.
 
 # %% [markdown]
-# ### Rounding, summaries and `sci_mode`
-# Printed values are rounded, and `precision` changes only the printed form, as the first cell shows. The other two cells print a
-# summarized tensor in full, and change an option that behaves differently from all others.
+# ### Rounding and `sci_mode`
+# Printed values are rounded, and `precision` changes only the printed form, as the first cell shows. The second cell changes an
+# option that behaves differently from all others.
 
 # %% tags=["proof-rounded"]
 almost = torch.tensor([0.99996, 0.5])
 print(almost, "equal to 1:", (almost == 1).tolist(), "item:", almost[0].item())
 torch.set_printoptions(precision=2)
 print(almost, "the same value as before:", almost[0].item())
-torch.set_printoptions(profile="default")
-
-# %% tags=["proof-summary"]
-long = torch.arange(1002).reshape(3, 334)
-print(long)
-torch.set_printoptions(profile="full")
-print("full:", len(str(long).splitlines()), "lines, with", str(long).count("..."), "dots")
 torch.set_printoptions(profile="default")
 
 # %% tags=["proof-sci-mode"]
