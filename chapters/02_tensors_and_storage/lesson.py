@@ -4,7 +4,7 @@
 # produce PyTorch's random numbers for the same seed. All it needs is NumPy.
 #
 # ## Four tensors from one array
-# Here are four ways to make a tensor from an array. Afterwards the array's first element is changed. Which of the four tensors show
+# Here are four ways to make a tensor from an array, after which the cell writes to the array. Which of the four tensors show
 # the change?
 
 # %% tags=["proof-one-array"]
@@ -25,8 +25,8 @@ for call, t in made.items():
     print(f"{call:30}", t)
 
 # %% [markdown] tags=["short"]
-# Two of them changed, although nobody wrote to a tensor. A tensor therefore isn't simply its elements, but a way of *finding*
-# elements in a piece of memory, and other objects may use the same memory.
+# The two in the middle changed, although nobody wrote to a tensor. A tensor therefore isn't simply its elements, but a way of
+# *finding* elements in a piece of memory, and other objects may use the same memory.
 #
 # ## The smallest model
 # Memory is one flat row of numbers, so suppose that a tensor consists of such a row and a shape. To find element `[i, j]`, you
@@ -64,8 +64,8 @@ print("same memory:", np.shares_memory(swapped, memory), "  array:", swapped.tol
 pictures.grids(("the array", swapped), "≠", ("the toy", read))
 
 # %% [markdown]
-# The memory is correct and the shape is correct, yet the result is wrong: the toy has no record of *how far to step*. It derives
-# the steps from the shape, but `.T` needs different ones, so a tensor has to store them:
+# The memory and the shape are correct, yet the result is incorrect, because the toy has no record of *how far to step*. It
+# derives the steps from the shape, but `.T` needs different ones, so a tensor has to store them:
 #
 # - the **stride** of a dimension is how far to move in memory, in elements, for one step along that dimension;
 # - the **offset** is the position at which the view starts.
@@ -103,11 +103,13 @@ shared.flat[6] = 60
 print(table, swapped, corner, sep="\n")
 
 # %% [markdown]
+# All three tensors show the 60, although it was written only once, into the storage that they share.
+#
 # ### An image with padded rows, viewed without a copy
-# A camera delivers images that are 8 pixels wide, and it pads each row to 10 elements because its hardware needs rows that begin
-# at aligned addresses. The padded length is called the *pitch* or the *row stride*. Since the buffer is one flat row of numbers,
-# you can view it as an image of shape (8, 8) without copying it, provided that you choose the right strides. Try the slider
-# before you read on, and decide which ones you need.
+# A camera delivers images that are 8 pixels wide, and it pads each row to 10 elements because its hardware needs rows that
+# begin at aligned addresses. The padded length is called the *pitch* or the *row stride*. Since the buffer is one flat row of
+# numbers, you can view it as an image of shape (8, 8) without copying it, provided that you choose the right strides. Try the
+# slider before you read on, and decide which ones you need.
 
 # %%
 LETTER = ["..####..", ".##..##.", ".##.....", "..####..", ".....##.", ".##..##.", "..####..", "........"]
@@ -127,8 +129,8 @@ def picture(row_stride):
 pictures.slider(picture, row_stride=[8, 9, 10])
 
 # %% [markdown]
-# With (8, 1) each row begins two elements too early, and because the error adds up, the letter leans and breaks. With (10, 1) the
-# view steps over the padding, which is why an image that leans is the classic sign of a wrong row stride. Transposing is also a
+# With (8, 1) each row begins two elements too early, and because the error adds up, the letter leans and breaks. A leaning
+# image is the classic sign of an incorrect row stride. With (10, 1) the view steps over the padding. Transposing is also a
 # matter of strides alone, and so is reversing in NumPy, but not in PyTorch:
 
 # %% tags=["proof-padded"]
@@ -140,22 +142,25 @@ print("reversed by NumPy:", image.numpy()[::-1].strides, "bytes")
 print("as a tensor:", str(check.error(torch.from_numpy, image.numpy()[::-1]))[:63], "...")
 
 # %% [markdown]
-# NumPy reverses an array with a negative stride. PyTorch doesn't allow negative strides, so `from_numpy` raises an error, and `flip`
-# makes a copy.
+# NumPy reverses an array with a negative stride, here −40 bytes. PyTorch doesn't allow negative strides, so `from_numpy` raises
+# an error, and `flip` makes a copy.
 #
 # **Interview · Why does `x[::-1]` work in NumPy and not in PyTorch?**
 #
-# - *Thirty seconds:* NumPy reverses without copying, by starting at the last element and using a negative stride. PyTorch's
-#   strides can't be negative, so indexing with a negative step raises an error, and `x.flip(0)` makes a reversed copy.
+# - *Thirty seconds:* Because PyTorch's strides can't be negative. NumPy reverses without copying, by starting at the last
+#   element and using a negative stride. In PyTorch, indexing with a negative step raises an error, and `x.flip(0)` makes a
+#   reversed copy.
 # - *They ask next:* How do you get a reversed array into PyTorch? Copy it in NumPy first: `torch.from_numpy(array[::-1].copy())` has
 #   positive strides. Even `torch.tensor(array[::-1])` raises, although it copies.
 # - *The trap:* Converting an image from BGR to RGB with `[..., ::-1]`. The result is such a view, and `from_numpy` refuses it.
 # - *Proof:* `proof-padded`.
 #
 # ### Attributes
-# Shape, stride and offset are three of a tensor's attributes. `dtype` and `device` say how to read the bytes and where they are. Functions such as `empty` and `zeros` store the elements row by row unless you ask for a different order. The `_like`
-# functions keep the order of a dense argument, such as a transposed one, but if the argument has gaps or overlaps, as an expanded
-# or sliced tensor does, the result is dense. You will write the rule for a new tensor as `contiguous_strides`.
+# Shape, stride and offset are three of a tensor's attributes, while `dtype` and `device` say how to read the bytes and where
+# they are. What strides does a *new* tensor get? Functions such as `empty` and `zeros` store the elements row by row unless you
+# ask for a different order, and you will write their rule as `contiguous_strides`. The `_like` functions keep the order of a
+# dense argument, such as a transposed one, but if the argument has gaps or overlaps, as a sliced or expanded tensor does, the
+# result is dense.
 
 # %% tags=["proof-made-of"]
 x = torch.arange(12.0).reshape(3, 4)[1:, ::2]
@@ -167,9 +172,11 @@ arguments = [torch.empty(2, 3).t(), torch.empty(3, 1).expand(3, 2), torch.empty(
 print("zeros_like:", [(each.stride(), "→", torch.zeros_like(each).stride()) for each in arguments])
 
 # %% [markdown]
+# The slice `x` has 16 bytes of elements, but its storage has the 48 of all twelve.
+#
 # ### The storage has no type
-# The dtype belongs to the tensor; the storage is a row of bytes. (`mytorch.Storage` does keep a dtype, since a NumPy array can't do
-# without one.) You can therefore read the same bytes as another dtype with `view`:
+# The dtype belongs to the tensor, while the storage is a row of bytes. (`mytorch.Storage` does keep a dtype, since a NumPy
+# array can't do without one.) You can therefore read the same bytes as another dtype with `view`:
 
 # %% tags=["proof-untyped"]
 numbers = torch.tensor([1.0, -2.0])
@@ -188,15 +195,17 @@ print("converted instead:", numbers.to(torch.int32).tolist())
 #
 # - *Thirty seconds:* A tensor is a storage, which is a flat piece of memory on one device, together with what you need to read
 #   it: dtype, shape, strides and storage offset. For autograd it also has `requires_grad`, `grad` and `grad_fn`.
-# - *Longer:* Several tensors can share one storage: a view has its own shape, strides and offset but copies nothing. This
-#   describes strided tensors. A sparse tensor stores indices and values instead, and a jagged nested tensor
-#   (`torch.nested`, `layout=torch.jagged`) stores all rows in one tensor of values, with offsets that tell where each row begins.
+# - *Longer:* Several tensors can share one storage: a view has its own shape, strides and offset but copies nothing. This holds
+#   for strided tensors. A sparse tensor stores indices and values instead, and a jagged nested tensor (`torch.nested`,
+#   `layout=torch.jagged`) stores all rows in one tensor of values, with offsets that tell where each row begins.
 # - *They ask next:* Are strides counted in bytes or in elements? PyTorch counts elements and NumPy bytes, so the same view reports
 #   different strides in the two libraries.
-# - *The trap:* Taking `x.nbytes` for the memory that `x` holds. It counts only the elements of the shape; the storage may be much larger.
+# - *The trap:* Taking `x.nbytes` for the memory that `x` holds, although it counts only the elements of the shape, and the
+#   storage may be much larger.
 # - *Proof:* `proof-made-of`.
 #
-# The difference between a tensor's size and its storage's can be expensive, as when you keep one element out of a million:
+# The difference between a tensor's size and its storage's can be expensive. What remains in memory if you keep one element out
+# of a million?
 
 # %% tags=["proof-one-number"]
 import io
@@ -220,16 +229,16 @@ pictures.curves(held, counts, xlabel="elements kept", ylabel="memory held (bytes
 # %% [markdown]
 # **Interview · You keep one element of a large tensor. How much memory do you keep?**
 #
-# - *Thirty seconds:* All of it: `big[0, 0]` is a view, and a view keeps its whole storage alive. `clone()` copies the element into
-#   memory of its own, so that the rest can be freed.
-# - *Longer:* It is a common leak: a list that keeps one row of each batch keeps every batch. On a GPU `memory_allocated` shows it, and
-#   the cure is the same, to clone what you keep.
+# - *Thirty seconds:* All of it, because `big[0, 0]` is a view, and a view keeps its whole storage alive. `clone()` copies the
+#   element into memory of its own, so that the rest can be freed.
+# - *Longer:* It is a common leak: a list that keeps one row of each batch keeps every batch. On a GPU `memory_allocated` shows
+#   it, and the cure is to clone what you keep.
 # - *They ask next:* What does `torch.save` write for such a view? The whole storage, as [chapter 20](20_saving_and_loading.ipynb) shows.
 # - *The trap:* Expecting `del big` to free the memory while the view is alive.
 # - *Proof:* `proof-one-number`.
 #
 # ### A shape without memory
-# A tensor can also be separated from its memory on purpose. Resizing the storage to 0 bytes frees the memory, although the tensor
+# A tensor can also be separated from its memory on purpose. Resizing the storage to 0 bytes frees the memory, while the tensor
 # and all references to it remain. A *meta* tensor never has any memory, whatever its shape says.
 
 # %% tags=["proof-freed-storage"]
@@ -253,7 +262,8 @@ print("meta:  ", tuple(torch.empty(10**6, 10**6, device="meta").shape), "would n
 # - *Proof:* `proof-freed-storage`.
 #
 # ### Overlapping views
-# Two views of one storage don't have to share an element. Here are the elements at even and at odd positions of six:
+# Two views of one storage may or may not share an element. Here are the elements at even and at odd positions of six. Can you
+# tell from their addresses that they share none?
 
 # %% tags=["proof-apart"]
 six = torch.arange(6)
@@ -267,14 +277,18 @@ print("addresses of two empty storages:", [torch.empty(n, 0).untyped_storage().d
 pictures.storage(six, {"even": even, "odd": odd})
 
 # %% [markdown]
+# The storage is the same, and the ranges from first to last element overlap, so NumPy's quick test says *may share*. Only
+# `shares_memory`, which computes with the strides, finds that no element is in both.
+#
 # **Interview · Do `x[::2]` and `x[1::2]` share memory?**
 #
-# - *Thirty seconds:* They share storage, but no elements, so a write to one is never visible in the other.
+# - *Thirty seconds:* They share a storage but no elements, so a write to one is never visible in the other.
 # - *Longer:* Comparing `untyped_storage().data_ptr()` tells you whether the storage is the same, and comparing the ranges from
 #   first to last element tells you whether the views *may* overlap. To be certain, you have to compute with the strides.
 # - *They ask next:* When does the difference matter in practice? When you save several tensors in one file: shared weights should be
 #   written only once.
-# - *The trap:* Comparing `x.data_ptr()`. It is the address of the first element, so two overlapping views can have different ones. Tensors without elements may all report the address 0, even if their storages differ.
+# - *The trap:* Comparing `x.data_ptr()`, which is the address of the first element, so two overlapping views can have different
+#   ones. Tensors without elements may all report the address 0, even if their storages differ.
 # - *Proof:* `proof-apart`.
 #
 # ## Creating tensors
@@ -299,13 +313,14 @@ random = torch.rand_like(whole, dtype=torch.float)
 print("rand_like:", type(check.error(torch.rand_like, whole)).__name__, "  with a dtype:", random.dtype)
 
 # %% [markdown]
-# The dtype comes from the data. Python integers become int64 and Python floats the *default dtype* (chapter 01); an array keeps its
-# dtype, and the `_like` functions copy that of the tensor. `zeros`, `ones` and `rand` have no data to look at, so they take the
-# default dtype.
+# Four of them are int64 and one is float64, because the dtype comes from the data. Python integers become int64 and Python
+# floats the *default dtype* (chapter 01), an array keeps its dtype, and the `_like` functions copy that of the tensor. `zeros`,
+# `ones` and `rand` have no data to look at, so they take the default dtype. The last line tries `rand_like` on integers: there
+# are no random fractions in int64, so it needs a `dtype`.
 #
 # ### `empty` or `zeros`?
-# `empty` allocates memory without writing to it, so its elements are whatever was there before. To find a program that reads
-# them, switch on deterministic algorithms, which fill new memory with nan:
+# `empty` allocates memory without writing to it, so its elements are whatever was there before. To find out whether a program
+# reads them, switch on deterministic algorithms, which make `empty` fill a floating-point tensor with `nan`:
 
 
 # %% tags=["proof-empty"]
@@ -325,15 +340,15 @@ torch.use_deterministic_algorithms(False)
 #
 # - *Thirty seconds:* When every element is written before anybody reads it, for example in the target of `out=` or of a collective.
 #   It saves one pass over the memory.
-# - *They ask next:* What happens if you read the memory before it is written? You get whatever it contained. That is often zeros, so
-#   the bug stays hidden until the allocator reuses a block.
+# - *They ask next:* What happens if you read the memory before it is written? You get whatever it contained. Often these are
+#   zeros, so the bug stays hidden until the allocator reuses a block.
 # - *The trap:* Using `torch.Tensor(2, 3)` as if it were zeros. Its memory is uninitialized as well.
 # - *Proof:* `proof-empty`.
 #
 # ### Tensor or tensor
-# `torch.tensor` is a function that takes data and infers the dtype. `torch.Tensor` is the class; its constructor takes a list, an
-# array *or sizes*, and the result has the default dtype. Given sizes, it leaves the memory uninitialized, and given another
-# tensor, it shares that tensor's memory, as the last line of the cell shows.
+# `torch.tensor` is a function that takes data and infers the dtype. `torch.Tensor` is the class, whose constructor takes a
+# list, an array *or sizes*, and the result has the default dtype. Given sizes, it leaves the memory uninitialized, and given
+# another tensor, it shares that tensor's memory, as the last line of the cell below shows.
 #
 # ### Myth · "torch.Tensor is an alias of FloatTensor"
 # If it were an alias, it would always create float32, so change the default dtype and look at what you get.
@@ -351,6 +366,9 @@ torch.Tensor(floats)[0] = 9
 print("after a write to Tensor(floats):", floats)
 
 # %% [markdown]
+# Under a default of float64 the constructor made doubles, and `Tensor` and `FloatTensor` are two different objects. Every
+# tensor is a `Tensor`, but an int64 tensor isn't a `FloatTensor`.
+#
 # ### Myth · "Write `torch.tensor(data, dtype)`"
 # The dtype is a keyword argument, and as a second positional argument it is refused:
 
@@ -361,17 +379,17 @@ print(torch.tensor([1, 2], dtype=torch.float32))
 # %% [markdown]
 # **Interview · `torch.Tensor` or `torch.tensor`?**
 #
-# - *Thirty seconds:* `tensor` for data: it infers the dtype and always copies. `Tensor` is the class of all tensors;
-#   its constructor turns a list of integers into floats and takes a single integer for a size.
+# - *Thirty seconds:* `tensor` for data, because it infers the dtype and always copies. `Tensor` is the class of all tensors.
+#   Its constructor turns a list of integers into floats and takes a single integer for a size.
 # - *They ask next:* Does `tensor` copy a NumPy array, too? Yes. In the lesson's first cell, the write to the array didn't change that
 #   tensor.
-# - *The trap:* Copying with `Tensor(t)`. It shares the memory of `t` and keeps the dtype, even int64.
+# - *The trap:* Copying with `Tensor(t)`, which shares the memory of `t`.
 # - *Proof:* `proof-constructor`.
 #
 # ## NumPy and back
-# Both directions share memory, so a write on one side is visible on the other. The cell shows three conversions that are refused,
-# and a fourth error that you are likely to meet first in training code: a float64 array stays float64, but a layer's weights are
-# float32.
+# Both directions share memory, so a write on one side is visible on the other. The cell shows three conversions that are
+# refused, and a fourth error that you are likely to meet in training code, because a float64 array stays float64 while a
+# layer's weights are float32.
 
 # %% tags=["proof-NumPy"]
 array = np.zeros(3)
@@ -392,11 +410,11 @@ print("4.", check.error(torch.nn.Linear(2, 4), torch.from_numpy(columns)))
 #
 # - *Thirty seconds:* `tensor` copies, and `from_numpy` shares the memory. `as_tensor` shares the memory of an array or a tensor
 #   unless the dtype or the device has to change.
-# - *Longer:* Sharing saves time and memory for a large array that nobody writes to any more. For data that you keep, copy: then no
-#   later write can reach the tensor, and torch's warning about read-only arrays doesn't appear.
+# - *Longer:* Sharing saves time and memory for a large array that nobody writes to any more. Copy the data that you keep, so
+#   that no later write can reach the tensor, and torch's warning about read-only arrays doesn't appear.
 # - *They ask next:* Does `t.numpy()` copy? No, it shares as well. But it refuses four kinds of tensor: one that requires grad, one on a
 #   GPU (chapter 05), one whose dtype NumPy lacks (bfloat16), and one with its conjugate bit set.
-# - *The trap:* Calling `from_numpy` on a buffer that is filled again later: the tensor changes with it.
+# - *The trap:* Calling `from_numpy` on a buffer that is filled again later, because the tensor changes with it.
 # - *Proof:* `proof-one-array`.
 #
 # ### Other libraries, and raw bytes
@@ -420,8 +438,9 @@ print("frombuffer ", [torch.frombuffer(raw, dtype=kind).tolist() for kind in (to
 #
 # - *Thirty seconds:* DLPack passes a tensor from one library to another without a copy, even on a GPU, so that both libraries use
 #   the same memory.
-# - *They ask next:* How is DLPack different from `from_numpy`? NumPy arrays are on the CPU. DLPack names the device, so PyTorch, CuPy
-#   and JAX can exchange GPU memory. The consumer also passes its stream, so that the producer's queued work is finished first.
+# - *They ask next:* How is DLPack different from `from_numpy`? NumPy arrays are on the CPU, whereas DLPack names the device, so
+#   PyTorch, CuPy and JAX can exchange GPU memory. The consumer also passes its stream, so that the producer's queued work is
+#   finished first.
 # - *The trap:* Forgetting that the memory is shared: a write in one library changes the other's tensor. `from_numpy` warns about a
 #   read-only array, but PyTorch 2.13's `from_dlpack` takes one without a warning and writes into it.
 # - *Proof:* `proof-DLPack`.
@@ -436,10 +455,10 @@ print(inspect.getsource(torch.from_numpy))
 print(inspect.getsource(torch.Tensor.stride))
 
 # %% [markdown] tags=["short"]
-# `from_numpy_dtype` looks up the dtype, `make_tensor` wraps the array, `_checked_dim` turns a negative dimension into a positive
-# one, and `strides_of` returns an array's strides in bytes. No strided view has to be built here: a NumPy array already
-# *is* storage, shape and strides, so `minitorch` keeps the array and divides bytes by `itemsize`. PyTorch has no NumPy below it. It
-# keeps the storage, strides and offset itself, and so will you.
+# `from_numpy_dtype` looks up the dtype, `make_tensor` wraps the array, `_checked_dim` turns a negative dimension into a
+# positive one, and `strides_of` returns an array's strides in bytes. No strided view has to be built here: a NumPy array
+# already *is* storage, shape and strides, so `minitorch` keeps the array and divides bytes by `itemsize`. PyTorch has no NumPy
+# below it, so it keeps the storage, strides and offset itself, as you will.
 #
 # ## Ten lines to remember
 # 1. A tensor is a strided view of a storage (shape, strides, offset), with a dtype and a device.
@@ -468,7 +487,7 @@ print("shared:", np.shares_memory(array, torch.tensor(array).numpy()))
 
 # %% [markdown]
 # ## You try
-# There are [six exercises](../exercises/02_tensors_and_storage.ipynb), which are worth 15 points. In exercise 2 you write strided
+# The [six exercises](../exercises/02_tensors_and_storage.ipynb) are worth 15 points. In exercise 2 you write strided
 # views for `mytorch`, while in others you predict, count the memory that a list of tensors keeps alive, find out whether two
 # views overlap, and repair a camera. Exercise 6, random numbers, belongs to the optional section below. [Chapter
 # 02b](02b_dtypes_and_dispatch.ipynb) is about dtypes, and about what happens between a call and its kernel.
@@ -518,9 +537,9 @@ for library in (mytorch, torch):
 # %% [markdown]
 # The first line comes from `mytorch`, which uses NumPy alone, and the second line is what PyTorch prints.
 #
-# PyTorch generates normally distributed numbers in pairs, with the Box–Muller method. Two uniform numbers $u$ and $v$ give a radius
-# $r = \sqrt{-2 \ln(1-u)}$ and an angle $a = 2 \pi v$, and the pair is $r \cos a$ and $r \sin a$. When you ask for 16 numbers or
-# more, PyTorch makes them in groups of 16, as the next cell shows:
+# PyTorch generates normally distributed numbers in pairs, with the Box–Muller method: two uniform numbers $u$ and $v$ give a
+# radius $r = \sqrt{-2 \ln(1-u)}$ and an angle $a = 2 \pi v$, and the pair is $r \cos a$ and $r \sin a$. When you ask for 16
+# numbers or more, PyTorch makes them in groups of 16. Does it then matter how you divide the calls?
 
 
 # %% tags=["proof-stream"]
@@ -538,11 +557,13 @@ for name, one, other in (
     print(f"{name:29} equal: {(one == other).sum().item():2} of {len(one)}")
 
 # %% [markdown]
+# For `rand` it doesn't, but for `randn` the two ways agree here only where they ask for whole groups of 16.
+#
 # **Interview · Same seed, same code, two GPUs, different losses. Name four causes.**
 #
-# - *Thirty seconds:* Kernels with atomic additions add in a different order each time; the two GPU models choose different algorithms, or
-#   one of them TF32; the loader's workers or the number of processes differ, so the batches do; and something draws one more random
-#   number, after which all later numbers differ.
+# - *Thirty seconds:* First, kernels with atomic additions add in a different order each time. Second, the two GPU models choose
+#   different algorithms, or one of them TF32. Third, the loader's workers or the number of processes differ, and with them the
+#   batches. Fourth, something draws one more random number, after which all later numbers differ.
 # - *Longer:* A seed fixes the stream of random words, but not which call gets which word. `randn` even takes them in groups of 16, so
 #   asking for 16 numbers instead of 15 changes all of them.
 # - *They ask next:* How do you find the cause? Compare the first batch, then the first loss, then the gradients of the first step, and
