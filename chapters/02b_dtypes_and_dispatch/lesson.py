@@ -1,10 +1,11 @@
 # %% [markdown] tags=["short"]
 # # Types and dispatch
 # By the end, your library will choose the dtype of each result as PyTorch does. One line will turn a NumPy function into an
-# operation that you can call as a function and as a method, and whose operands are converted.
+# operation that converts its operands, whether you call it as a function or as a method. The first half of the lesson is about
+# dtypes, the second about what happens between a call and its kernel.
 #
 # ## A counter that stops
-# Start at 0 and add 1 six hundred times, with one tensor for each of three dtypes. At which values do the counters end?
+# Start at 0 and add 1 six hundred times, in each of three dtypes. At which values do the counters end?
 
 # %% tags=["proof-stuck"]
 import numpy as np
@@ -23,10 +24,11 @@ print({name: seen[-1] for name, seen in counts.items()})
 pictures.curves(counts, xlabel="additions", ylabel="counter")
 
 # %% [markdown] tags=["short"]
-# Only the float16 counter reaches 600. The uint8 counter wraps around after 255, and bfloat16 stays at 256: it can't represent 257. So the dtype of a result matters, although you didn't name one in `counter + 1`. How did PyTorch choose it?
+# Only the float16 counter reaches 600. The uint8 counter wraps around after 255, and bfloat16 stays at 256, because it can't
+# represent 257. So the dtype of a result matters, although you didn't name one in `counter + 1`. How did PyTorch choose it?
 #
 # ## The smallest model
-# Two operands come in, and one dtype has to come out. A plausible rule: the larger type wins, since it has more room.
+# Two operands come in, and one dtype has to come out. A plausible rule is that the larger type wins, since it has more room.
 
 
 # %%
@@ -66,12 +68,15 @@ for name, one in zip(short, kinds, strict=True):
     print(f"{name:5}", *(f"{short[kinds.index(each)]:5}" for each in common))
 
 # %% [markdown]
-# The table holds for most elementwise operations, and for `cat`, `stack` and `where`. Matrix multiplications, linear layers and
-# convolutions raise an error if their operands have different dtypes. The 8-bit floating-point types aren't promoted at all:
-# adding one of them to float32 raises "Promotion for Float8 Types is not supported".
+# The table holds for most elementwise operations, and for `cat`, `stack` and `where`. There are two exceptions:
+#
+# - Matrix multiplications, linear layers and convolutions raise an error if their operands have different dtypes.
+# - The 8-bit floating-point types aren't promoted at all: adding one of them to float32 raises "Promotion for Float8 Types is
+#   not supported".
 #
 # Operands also come in three **groups**, in this order: tensors that have dimensions, 0-d tensors, and Python numbers. A later
-# group decides only if its category is *higher*. Guess each dtype and each value before you run the cell.
+# group decides only if its category is *higher*, which is why `* 2.5` left a float16 tensor as it was. Guess each dtype and
+# each value before you run the cell.
 
 # %% tags=["proof-promotion"]
 print(torch.tensor([1]) + 2.5)
@@ -82,29 +87,32 @@ print(half * 60000 - 70000.0)
 print(torch.tensor([250], dtype=torch.uint8) + 10)
 
 # %% [markdown]
-# The third and the fourth line differ by one pair of brackets. With the brackets the second operand is a tensor with a dimension,
-# so the wider type wins. Without them it is a scalar tensor, and the *result* is float16, which can't hold 70000 but can hold
-# half of it.
+# In the first line the number has the higher category, so it decides, and the result has the default dtype. The third and the
+# fourth line differ by one pair of brackets. With the brackets the second operand is a tensor with a dimension, so the wider
+# type wins. Without them it is a scalar tensor, and the *result* is float16, which can't hold 70000 but can hold half of it, if
+# only to the nearest multiple of 32.
 #
-# The scalar therefore wasn't rounded first: a product with a scalar, or a quotient by one, takes it unrounded (unless it is a 0-d
-# tensor on the left), computes in float32, and rounds once. On the CPU a sum or difference doesn't do this, so in the fifth line
-# 70000 is first rounded to float16, which makes it inf.
+# The scalar therefore wasn't rounded first: a product with a scalar, or a quotient by one, takes it unrounded (unless it is a
+# 0-d tensor on the left), computes in float32, and rounds once. On the CPU a sum or difference doesn't do this, so in the fifth
+# line 70000 is first rounded to float16, which makes it `inf`. In the last line both operands are integers, so the result stays
+# uint8 and wraps around.
 #
 # **Interview · A float16 tensor times a float64 scalar: which dtype?**
 #
-# - *Thirty seconds:* Float16 if the scalar is a Python number or a 0-d tensor: both are floating point, and then the tensor with
-#   dimensions decides. With a float64 tensor of shape (1,) the result is float64.
+# - *Thirty seconds:* Float16, if the scalar is a Python number or a 0-d tensor, because both operands are floating point and
+#   then the tensor with dimensions decides. With a float64 tensor of shape (1,) the result is float64.
 # - *Longer:* The rule keeps a model in the dtype in which you created it, whatever constants the code contains. The category still
 #   wins: an integer tensor times 2.5 has the default dtype.
-# - *They ask next:* Does a matrix multiplication promote, too? No: float32 times float64 raises an error, so a forgotten `.float()`
-#   shows up there.
-# - *They ask next:* What about int64 with float16? Float16, although it holds fewer integers: the category comes before the size.
+# - *They ask next:* Does a matrix multiplication promote, too? No, float32 times float64 raises an error, so a forgotten
+#   `.float()` shows up there.
+# - *They ask next:* What about int64 with float16? Float16, although it holds fewer integers, because the category comes before
+#   the size.
 # - *The trap:* Expecting elementwise integer addition to be widened: 250 + 10 is 4 in uint8.
 # - *Proof:* `proof-promotion`.
 #
 # ### In-place operations and conversions
-# An in-place operation can't choose a dtype: its result goes into memory that already has one. A conversion produces the dtype that
-# you ask for.
+# An in-place operation can't choose a dtype, because its result goes into memory that already has one. A conversion produces
+# the dtype that you ask for.
 
 # %% tags=["proof-fixed"]
 print("1.", check.error(whole.add_, 0.5))
@@ -116,17 +124,17 @@ assigned[0] = 0.5
 print("5.", assigned.tolist())
 
 # %% [markdown]
-# In place, a higher category is refused, and a wider type of the same category is silently rounded to the narrower one. `to` truncates
-# fractions toward 0. `round` goes to the nearest integer, and halfway cases go to the even one. Line 4 shows that
-# `to` returns the tensor itself when nothing has to change.
+# In place, a higher category is refused (line 1), and a wider type of the same category is silently rounded to the narrower one
+# (line 2). `to` truncates fractions toward 0, whereas `round` goes to the nearest integer and, from halfway, to the even one.
+# Line 4 shows that `to` returns the tensor itself when nothing has to change, and line 5 that an assignment converts like `to`.
 #
 # **Interview · `x += 0.5` on integers: what happens?**
 #
-# - *Thirty seconds:* It raises an error: the result is floating point, and x's memory holds integers. `x = x + 0.5` works, since it
-#   creates a new tensor.
+# - *Thirty seconds:* It raises an error, because the result is floating point and x's memory holds integers. `x = x + 0.5`
+#   works, since it creates a new tensor.
 # - *Longer:* An assignment is more lenient: `x[0] = 0.5` converts like `to` and silently stores 0.
 # - *They ask next:* What if you add a float64 tensor to a float16 one in place? That works, and the result is rounded to float16.
-# - *The trap:* Writing into `x.to(dtype)` as if it were a copy. It may be `x` itself.
+# - *The trap:* Writing into `x.to(dtype)` as if it were a copy, although it may be `x` itself.
 # - *Proof:* `proof-fixed`.
 #
 # ### Integer overflow
@@ -177,12 +185,12 @@ NUMBERS = [1.0, 2.0, 0.1, -0.1, 257.0, 65504.0, 70000.0, 1e-7, 1e-8]
 pictures.slider(bits_of, start={"number": 0.1}, number=NUMBERS)
 
 # %% [markdown]
-# The marked bits are the exponent. float16 has five of them and ten for the mantissa; bfloat16 has eight, as float32 does, and seven
-# for the mantissa. So 70000 is too large for float16, 257 needs more mantissa than bfloat16 has, and 1e-8 becomes 0 in
-# float16. In both types, an exponent of all ones means inf or nan.
+# The marked bits are the exponent. float16 has five of them and ten for the mantissa, while bfloat16 has eight, as float32
+# does, and seven for the mantissa. So 70000 is too large for float16, 257 needs more mantissa than bfloat16 has, and 1e-8
+# becomes 0 in float16. In both types, an exponent of all ones means `inf` or `nan`.
 #
-# The 8-bit type E4M3 has four exponent bits and three for the mantissa. It has no inf, so it uses the highest exponent for ordinary
-# numbers up to 448, to which PyTorch clamps anything larger; 257 becomes 256.
+# The 8-bit type E4M3 has four exponent bits and three for the mantissa, so 257 becomes 256. It has no `inf` and uses the
+# highest exponent for ordinary numbers up to 448, to which PyTorch clamps anything larger.
 #
 # ## Data types and their limits
 # The **dtype** says how many bytes an element has and what they mean, and `finfo` and `iinfo` report its limits. `type()` returns
@@ -201,9 +209,9 @@ for kind in kinds:
 
 # %% [markdown]
 # ### Myth · "There are eight types, and `finfo` knows three"
-# The table has ten types, four of them for `finfo`, and it doesn't list the complex ones. PyTorch 2.13 has even more: unsigned
-# integers of 16, 32 and 64 bits, which support few operations (two uint16 tensors can't be added), and float8 in several formats,
-# which `finfo` knows as well.
+# The table has ten types, four of them for `finfo`, and even these aren't all. PyTorch 2.13 also has complex types, unsigned
+# integers of 16, 32 and 64 bits, which support few operations (two uint16 tensors can't be added on the CPU), and float8 in
+# several formats, which `finfo` knows as well.
 #
 # `eps` is the spacing between 1 and the next number that the type can represent, and the next cell measures this spacing for
 # small and for large numbers:
@@ -223,16 +231,16 @@ pictures.curves(spacings, xlabel="number", ylabel="spacing to the next number", 
 # %% [markdown]
 # **Interview · Why is bfloat16, and not float16, the usual type for training today?**
 #
-# - *Thirty seconds:* Both have 16 bits, but bfloat16 has nearly float32's range, and float16 ends at 65504. Activations and
-#   gradients therefore rarely overflow or vanish in bfloat16, so training works without loss scaling.
+# - *Thirty seconds:* Because of its range: both have 16 bits, but bfloat16 reaches nearly as far as float32, while float16 ends
+#   at 65504. Activations and gradients therefore rarely overflow or vanish in bfloat16, so training works without loss scaling.
 # - *Longer:* The price is precision: except close to 0, bfloat16's spacing is eight times as large, so weights and sums are kept
 #   in float32.
 # - *They ask next:* Why does float16 need loss scaling? Because small gradients underflow to 0 in float16 ([chapter
 #   22](22_mixed_precision.ipynb)).
 # - *They ask next:* What about 8 and 4 bits? With so few exponent bits a whole tensor doesn't fit into the range, so blocks of elements
 #   share a scale, as in MXFP8 and NVFP4; chapter 22 has them.
-# - *The trap:* Accumulating in a Python loop: in bfloat16, 256 + 1 is 256. `sum` gets it right, since it accumulates in float32 and
-#   rounds once.
+# - *The trap:* Accumulating in a Python loop, where in bfloat16 256 + 1 is 256. `sum` gets it right, since it accumulates in
+#   float32 and rounds once.
 # - *Proof:* `proof-16-bits`.
 #
 # ### Comparing floating-point numbers
@@ -249,22 +257,26 @@ print("allclose with float64:", check.error(torch.allclose, torch.ones(2), torch
 print("allclose of shapes (2,) and (3, 2):", torch.allclose(torch.ones(2), torch.ones(3, 2)))
 
 # %% [markdown]
+# In the first sum the 1 is lost in 1e8, and in the second it comes after the large numbers have cancelled. Comparing with
+# `isclose` allows for such rounding. The last two lines are surprises: `allclose` refuses different dtypes, but broadcasts
+# different shapes.
+#
 # **Interview · How do you compare two floating-point tensors?**
 #
-# - *Thirty seconds:* With a tolerance: two correct programs that add in different orders differ in the last digits. In tests I use `torch.testing.assert_close`, which also compares dtype and shape and reports the largest
-#   difference.
+# - *Thirty seconds:* With a tolerance, because two correct programs that add in different orders differ in the last digits. In
+#   tests I use `torch.testing.assert_close`, which also compares dtype and shape and reports the largest difference.
 # - *They ask next:* What do `rtol` and `atol` mean? The test is $|x - y| \le \text{atol} + \text{rtol} \cdot |y|$, so near 0,
 #   where rtol times y vanishes, atol decides.
-# - *The trap:* Testing with `allclose` and forgetting the shapes, which it broadcasts silently. (It does raise an error for unequal
-#   dtypes.) And nan equals nothing, not even nan, unless you pass `equal_nan=True`.
+# - *The trap:* Testing with `allclose` and forgetting the shapes, which it broadcasts silently, or forgetting that `nan` equals
+#   nothing, not even `nan`, unless you pass `equal_nan=True`.
 # - *Proof:* `proof-nearly`.
 
 # %% [markdown] tags=["short"]
 # ## The dispatcher
 # What happens between `x + y` and the loop that adds the elements? PyTorch's **dispatcher** sends each call through several
-# layers, such as autocast and autograd, before a kernel of the right device runs. Each tensor carries a set of **dispatch keys**,
-# one for each layer that handles it, and a call goes to the highest key that one of its operands has and that isn't switched off.
-# Twelve lines show the idea:
+# layers, such as autocast and autograd, before a kernel of the right device runs. Each tensor carries a set of **dispatch
+# keys**, one for each layer that handles it, and a call goes to the highest key that one of its operands has and that isn't
+# switched off. Twelve lines show the idea, in which each entry of the table says in words what its layer would do:
 
 # %% tags=["proof-keys"]
 ORDER = ["Autocast", "Autograd", "Python", "CPU", "Meta"]  # from the top down
@@ -286,9 +298,9 @@ print("a tensor subclass:     ", call({"CPU", "Autograd", "Python"}))
 print("meta tensor:           ", call({"Meta", "Autograd"}))
 
 # %% [markdown] tags=["short"]
-# The toy has a single operation. PyTorch's table has a row for each operation and a column for each key. A new device adds a column
-# of kernels and leaves autograd unchanged, and a new operation adds a row. When a layer has done its part, it masks its
-# own key and calls again, which is called **redispatching**.
+# When a layer has done its part, it masks its own key and calls again, which is called **redispatching**. The toy has a single
+# operation, but PyTorch's table has a row for each operation and a column for each key. A new device adds a column of kernels
+# and leaves autograd unchanged, and a new operation adds a row.
 #
 # **Interview · What is a dispatch key?**
 #
@@ -300,13 +312,14 @@ print("meta tensor:           ", call({"Meta", "Autograd"}))
 #   modes switch keys on and off for the thread.
 # - *They ask next:* Where does a call without tensors go, such as `zeros(3, device="cuda")`? A key named BackendSelect chooses
 #   the backend from the arguments. A backend of your own would use PrivateUse1, which is reserved for that.
-# - *The trap:* Thinking that a tensor without `requires_grad` bypasses the autograd layer. It passes through, and the layer finds
-#   nothing to record.
+# - *The trap:* Thinking that a tensor without `requires_grad` bypasses the autograd layer, although it passes through, and the
+#   layer finds nothing to record.
 # - *Proof:* `proof-keys`.
 #
 # ### `__torch_dispatch__` and FakeTensor
-# The Python key stands below autograd, and Python code can handle it. Minitorch has no such hook, so this is what the real
-# PyTorch prints for `y = (x.square() + 1).sum()` under a mode whose `__torch_dispatch__` prints each operation and calls it:
+# One key is for code that you write yourself: the Python key stands below autograd, and its handler is a method named
+# `__torch_dispatch__`. Minitorch has no such hook, so this is what the real PyTorch prints for `y = (x.square() + 1).sum()`
+# under a mode whose `__torch_dispatch__` prints each operation and calls it:
 #
 # ```text
 # aten.pow.Tensor_Scalar
@@ -315,9 +328,11 @@ print("meta tensor:           ", call({"Meta", "Autograd"}))
 # ```
 #
 # `square` arrives as `pow`, because the layers above have already decomposed it, and a backward pass under the mode would print
-# the operations that compute gradients. A **FakeTensor** is a tensor subclass built on this hook. It carries a device and a shape
-# but no data, and it runs operations with the Meta kernels instead of the device's. You can try the Meta kernels in minitorch,
-# with a matrix of four terabytes:
+# the operations that compute gradients.
+#
+# A **FakeTensor** is a tensor subclass built on this hook. It carries a device and a shape but no data, and it runs operations
+# with the Meta kernels, which compute shapes only, instead of the device's. You can try the Meta kernels in minitorch, with a
+# matrix of four terabytes:
 
 # %% tags=["proof-meta-kernel"]
 huge = torch.empty(10**6, 10**6, device="meta")
@@ -333,9 +348,10 @@ print(check.error(product[0, 0].item))
 #   backward pass.
 # - *Longer:* Use the first to change what a call means, as default devices do ([chapter 01](01_global_settings.ipynb)), and the
 #   second to observe or replace what is computed, as FakeTensor, DTensor and FLOP counters do.
-# - *They ask next:* Does autocast reach the second one? It receives the casts that autocast has inserted, as `_to_copy`
-#   operations: autocast and autograd have already run.
-# - *The trap:* Calling the operation on the subclass again inside the hook. It recurses forever unless you unwrap the operands first.
+# - *They ask next:* Does autocast reach the second one? Its casts do, as `_to_copy` operations, because autocast and autograd
+#   have already run.
+# - *The trap:* Calling the operation on the subclass again inside the hook, which recurses forever unless you unwrap the
+#   operands first.
 # - *Proof:* `proof-keys`.
 #
 # **Interview · What is a FakeTensor, and who uses it?**
@@ -344,19 +360,19 @@ print(check.error(product[0, 0].item))
 #   `torch.export` run a model on fake tensors to learn every shape without computing or allocating anything.
 # - *They ask next:* How is it different from a meta tensor? A meta tensor has the device "meta". A FakeTensor claims to be on the
 #   CPU or a GPU, so that rules about devices are checked, too.
-# - *The trap:* Reading a value, by `item()` or an `if`, in code that runs on fake tensors. There is no data, so a compiler must break
-#   the graph or add a guard ([chapter 08](08_static_and_dynamic_graphs.ipynb)).
+# - *The trap:* Reading a value, by `item()` or an `if`, in code that runs on fake tensors. Since there is no data, a compiler
+#   must break the graph or keep the value symbolic ([chapter 08](08_static_and_dynamic_graphs.ipynb)).
 # - *Proof:* a result without data: `proof-meta-kernel`.
 
 # %% [markdown] given="mytorch.dispatch:LAYERS mytorch.dispatch:run_kernel"
 # ## One declaration, every call
-# Your library will have about eighty operations. Each one is declared once, with a **kernel**, which is a function on arrays.
-# From then on you can call the operation as a function and as a method, and it converts dtypes.
+# Your library will have about eighty operations. Each one is declared once, with a **kernel**, which is a function on arrays,
+# and from then on you can call it as a function and as a method, and it converts dtypes.
 #
-# Between a call and its kernel there is a stack of layers. A layer is a function of three arguments: the operation, the call's
-# arguments, and `below`, which it calls to continue. The four slots of the stack are empty for now, and later chapters fill them.
-# The next cell declares an operation, borrows the top slot for a layer that prints, and makes four calls. Dashed boxes in the
-# picture are empty slots, which the call skips.
+# Between a call and its kernel there is a stack of layers, which corresponds to PyTorch's dispatch keys. A layer is a function
+# of three arguments: the operation, the call's arguments, and `below`, which it calls to continue. The four slots of the stack
+# are empty for now, and later chapters fill them. The next cell declares an operation, borrows the top slot for a layer that
+# prints, and makes four calls. Dashed boxes in the picture are empty slots, which the call skips.
 
 # %% tags=["proof-layers"]
 from course import lesson
@@ -384,8 +400,9 @@ stack = {"autocast": "borrowed by announce", "trace": "chapter 08", "record": "c
 pictures.layers(stack, call="softplus(x)", path=["autocast"], kernels=["NumPy"], chosen="NumPy", result="tensor")
 
 # %% [markdown]
-# `softplus` got integers and returned float32: `pointwise_float` says that integers become the default dtype. The work is
-# done by `run_in_common_type`, which you will write: it finds the common type, converts the operands, and calls the kernel.
+# `x + 1` is the same call as `add(x, 1)`, and `square` arrives as `mul`. `softplus` got integers and returned float32, because
+# `pointwise_float` says that integers become the default dtype. The work is done by `run_in_common_type`, which you will write:
+# it finds the common type, converts the operands, and calls the kernel.
 #
 # **Interview · What happens between `torch.add(x, y)` and the addition?**
 #
@@ -396,7 +413,7 @@ pictures.layers(stack, call="softplus(x)", path=["autocast"], kernels=["NumPy"],
 # - *Proof:* `proof-layers`.
 #
 # ### Myth · "Tensors are faster than ndarrays"
-# How much time do the layers take? The next cell adds float32 elements on this CPU, once as an ndarray and once as a tensor.
+# How much time do the layers take? The next cell adds float32 elements on your CPU, once as an ndarray and once as a tensor.
 
 # %% tags=["proof-not-faster"]
 import timeit
@@ -412,8 +429,8 @@ print("10 elements, slower:", max(times, key=lambda name: times[name][0]))
 pictures.curves(times, sizes, xlabel="elements", ylabel="time of a + a (µs)", log="xy", alt=ALT)
 
 # %% [markdown]
-# For ten elements the layers take longer than the addition itself. You measured minitorch; this is PyTorch 2.13 on a machine with
-# two cores, in microseconds, the best of several runs:
+# For ten elements the layers take longer than the addition itself. What you measured is minitorch, so here is PyTorch 2.13 on a
+# machine with two cores, in microseconds, the best of several runs:
 #
 # | elements | ndarray | tensor, one thread | tensor, two threads |
 # |---|---|---|---|
@@ -423,7 +440,8 @@ pictures.curves(times, sizes, xlabel="elements", ylabel="time of a + a (µs)", l
 # | 1,000,000 | 66 | 68 | 46 |
 # | 4,000,000 | 490 | 540 | 220 |
 #
-# At small sizes NumPy wins. On one thread the tensor only breaks even; with two threads it wins once there is enough work to split.
+# At small sizes NumPy wins. On one thread the tensor only comes close, and with two threads it wins once there is enough work
+# to split.
 #
 # ## The real one
 # `minitorch` looks up the common type as your library will, and in addition it does something for speed:
@@ -468,9 +486,9 @@ print(torch.tensor(True) + True)
 
 # %% [markdown]
 # ## You try
-# There are [seven exercises](../exercises/02b_dtypes_and_dispatch.ipynb), which are worth 18 points. In three of them you write
-# parts of `mytorch`: promotion, what an operation does with its operands, and `mean` and `var`. The others are a prediction,
-# rounding by hand, a repair and a measurement. [Chapter 03](03_views_and_layout.ipynb) changes shapes without moving an element.
+# The [seven exercises](../exercises/02b_dtypes_and_dispatch.ipynb) are worth 18 points. In three of them you write parts of
+# `mytorch`: promotion, what an operation does with its operands, and `mean` and `var`. The others are a prediction, rounding by
+# hand, a repair and a measurement. [Chapter 03](03_views_and_layout.ipynb) changes shapes without moving an element.
 
 # %% [markdown]
 # ## If you have time
@@ -488,7 +506,8 @@ for correction in (0, 1):
 print(f"std of 1, 2, 6:  torch {torch.tensor([1.0, 2.0, 6.0]).std().item():.4f}, NumPy {np.std([1.0, 2.0, 6.0]):.4f}")
 
 # %% [markdown]
-# Three rolls are closer to their own mean than to the mean of the die, so dividing by n gives too small a variance. Dividing by n
-# − 1 is correct on average (**Bessel's correction**), and it is PyTorch's default; NumPy divides by n. The argument is `correction` in
-# PyTorch and `ddof` in NumPy, which since NumPy 2 accepts `correction` as well. For a single value PyTorch's `std` is nan. You will
-# write `mean` and `var`, where 16-bit types need care. Batch norm uses both divisors ([chapter 12](12_norm_dropout_and_modes.ipynb)).
+# Three rolls are closer to their own mean than to the mean of the die, so dividing by n gives too small a variance. Dividing by
+# n − 1 is correct on average (**Bessel's correction**), and it is PyTorch's default, while NumPy divides by n. The argument is
+# `correction` in PyTorch and `ddof` in NumPy, which since NumPy 2 accepts `correction` as well. For a single value PyTorch's
+# `std` is nan. You will write `mean` and `var`, where 16-bit types need care. Batch norm uses both divisors ([chapter
+# 12](12_norm_dropout_and_modes.ipynb)).
