@@ -11,8 +11,8 @@ mytorch = lesson.mytorch(5)  # your library as of this chapter, using your code 
 
 # %% [markdown] tags=["short"]
 # ## Mixing a CPU tensor with a GPU tensor
-# `mytorch` can simulate GPUs. The cell below simulates three of them and multiplies a vector by a scalar tensor twice, first with the
-# vector on a GPU and then with the scalar on one. Do both lines run?
+# `mytorch` can simulate GPUs, and the cell below simulates three of them. It multiplies a vector by a scalar tensor twice,
+# first with the vector on a GPU and then with the scalar on one. Do both lines run?
 
 # %% tags=["proof-surprise"]
 from textwrap import fill
@@ -32,16 +32,11 @@ print(outcome(lambda: vector.to("cuda:1") * number))
 print(outcome(lambda: vector * number.to("cuda:1")))
 
 # %% [markdown]
-# Both lines mix a CPU tensor with a GPU tensor. The first one runs, and the second raises the error that you know from training scripts.
-
-# %% [markdown] tags=["short"] given="mytorch.arrays:move mytorch.devices:to_device mytorch.devices:bring"
-# ## All tensors of a call on one device
-# Behind a GPU tensor is an array of a different library: CuPy if `mytorch.cuda.use_cupy()` finds a GPU, and otherwise minitorch, which
-# stands in for CuPy on the CPU. NumPy can't read such an array, because its elements are in a different memory and have to be copied
-# first. In `mytorch`, `move` makes that copy, by way of NumPy. This chapter also adds an entry to each of chapter 02's two tables,
-# `LIBRARIES` and `TO_DEVICE`.
+# Both lines mix a CPU tensor with a GPU tensor, but only the first one runs, while the second raises the error that you know
+# from training scripts.
 
 # %% [markdown] tags=["short"]
+# ## All tensors of a call on one device
 # ### The smallest model
 # A kernel runs on one device and reads that device's memory, so a call needs a single device:
 
@@ -84,9 +79,9 @@ for row, column in np.argwhere(mixed) + 1:
 pictures.grid(table, np.pad(mixed, (1, 0)), "x in rows, y in columns")
 
 # %% [markdown]
-# All six exceptions have one thing in common: one of the two tensors is a 0-d tensor on the CPU. It is treated as a number, like the `2`
-# in `x * 2`, and the CPU passes its value to the GPU along with the call. The CPU doesn't have the value of a scalar on a GPU, however.
-# To fetch it, it would have to wait for the GPU, so PyTorch leaves that decision to you.
+# All six exceptions have one thing in common: one of the two tensors is a 0-d tensor on the CPU. It is treated as a number,
+# like the `2` in `x * 2`, and the CPU passes its value to the GPU along with the call. The CPU doesn't have the value of a
+# scalar on a GPU, however, and would have to wait for the GPU to fetch it, so PyTorch leaves that decision to you.
 #
 # Indexing has its own rules. Indices may be on the CPU, whatever their shape, and a single integer may be on any device, because
 # PyTorch reads it with `item()`. Assigned values are stricter, as the last three lines show:
@@ -104,17 +99,29 @@ for index, source in ((slice(1, 3), values), (places, values), (places, number))
     print(f"{type(index).__name__:7} =", "values" if source is values else "scalar", "->", answer or written.tolist())
 
 # %% [markdown]
-# A slice is a view, and the assignment is a `copy_` into it, so the values may come from another device. Assigning through an index
-# tensor or a mask, however, calls `index_put_`, which is a kernel with several inputs: it accepts a CPU scalar, but raises an error for
-# CPU values with a dimension.
+# Three lines are refused that look harmless. A tensor of length 1 has a dimension, so it isn't a scalar. `gather` isn't
+# indexing but an ordinary kernel, so its index has to be on the GPU. And a scalar on one GPU isn't added to a tensor on
+# another.
 #
-# PyTorch's checks of `gather`, `cat` and `@` also name the argument: "got index is on cpu, different from other tensors on cuda:1".
+# In the assignments, a slice is a view, and the assignment is a `copy_` into it, so the values may come from another device.
+# Assigning through an index tensor or a mask, however, calls `index_put_`, which is a kernel with several inputs: it accepts a
+# CPU scalar, but raises an error for CPU values with a dimension.
+#
+# PyTorch's checks of `gather`, `cat` and `@` also name the argument: "got index is on cpu, different from other tensors on
+# cuda:1".
+
+# %% [markdown] given="mytorch.arrays:move mytorch.devices:to_device mytorch.devices:bring"
+# ## Your library: a dispatcher layer for devices
+# Behind a GPU tensor is an array of a different library: CuPy if `mytorch.cuda.use_cupy()` finds a GPU, and otherwise minitorch, which
+# stands in for CuPy on the CPU. NumPy can't read such an array, because its elements are in a different memory and have to be copied
+# first. In `mytorch`, `move` makes that copy, by way of NumPy. This chapter also adds an entry to each of chapter 02's two tables,
+# `LIBRARIES` and `TO_DEVICE`.
 
 # %% [markdown] given="mytorch.devices:on_its_device mytorch.devices:ACROSS mytorch.devices:on_elements"
-# ## Your library: a dispatcher layer for devices
-# A rule for all operations belongs in a layer of chapter 02b's dispatcher. A layer intercepts each call and may change its arguments
-# before it passes them `below`. This chapter fills the lowest of the four slots, `device`, with `one_device`, which you will
-# write in exercise 2 and which uses `bring` from above. `ACROSS` contains the operations that copy from one device to another.
+# A rule for all operations belongs in a layer of chapter 02b's dispatcher, which intercepts each call and may change its
+# arguments before it passes them `below`. This chapter fills the lowest of the four slots, `device`, with `one_device`, which
+# you will write in exercise 2 and which uses `bring` from above. `ACROSS` contains the operations that copy from one device to
+# another.
 #
 # The next cell borrows the top slot for a layer that prints each call.
 
@@ -146,7 +153,7 @@ pictures.layers(stack, call="gpu * number", path=["device"], **where)
 #   to wait for its value. Assigning to a slice copies from any device; assigning through a mask or an index tensor doesn't.
 # - *They ask next:* Is a tensor of length 1 an exception, too? No, it has a dimension.
 # - *The trap:* Adding up losses with `total += gpu_loss` in a CPU tensor `total`, which raises an error. Inputs may be moved
-#   automatically; the result of an in-place operation can't.
+#   automatically, but the result of an in-place operation can't.
 # - *Proof:* `proof-pairs`, `proof-exceptions`, `proof-rapid-fire`.
 #
 # ## Moving tensors: `to`, `cpu` and `cuda`
@@ -174,15 +181,15 @@ print("a module changes itself:", layer.to(torch.float64) is layer, layer.weight
 #
 # - *Thirty seconds:* `to` takes any device and dtype, so the same script runs with and without a GPU. `.cuda()` needs a GPU and takes
 #   the current one unless you give an index.
-# - *They ask next:* Does `x.to("cuda")` move `x`? No: `module.to` works in place, `tensor.to` returns a result.
+# - *They ask next:* Does `x.to("cuda")` move `x`? No, because `tensor.to` returns a result, whereas `module.to` works in place.
 # - *The trap:* Calling `.cuda()` to make sure that a tensor is on a GPU. If it is on `cuda:1` and `cuda:0` is current, you get a copy
 #   on `cuda:0`.
 # - *Proof:* `proof-to`.
 #
 # ## Asynchronous execution and streams
-# You time a matrix product on a GPU, and it takes 10 µs whatever its size. What did you measure? Calls to a GPU are asynchronous: a
-# call puts a kernel into a queue, the **stream**, and returns. The kernel runs later. Times can only be measured on a real GPU, so here
-# is a model in which a launch takes the CPU 5 µs:
+# You time a matrix product on a GPU, and it takes 10 µs whatever its size. What did you measure? Calls to a GPU are
+# asynchronous: a call puts a kernel into a queue, the **stream**, and returns, and the kernel runs later. Since times can only
+# be measured on a real GPU, here is a model in which a launch takes the CPU 5 µs:
 
 
 # %% tags=["proof-stream"]
@@ -226,11 +233,13 @@ two.wait(one.record())
 print("after an event, the next kernel starts at", two.launch(100)[0], "and the clock says", Stream.now)
 
 # %% [markdown]
-# After ten launches of 100 µs the clock says 50: without `torch.cuda.synchronize()`, a timer measures only the launches. Two streams took
-# half the time, since the model runs their kernels side by side. A real GPU does so only while it has room for both. A tensor that one
-# stream writes and another one reads needs `two.wait_stream(one)`, or an event as in the last lines, and `tensor.record_stream(two)` keeps
-# its memory from being reused too early. Copies that overlap with kernels need pinned memory and `non_blocking=True` ([chapter
-# 18](18_data.ipynb)).
+# After ten launches of 100 µs the clock says 50, so without `torch.cuda.synchronize()` a timer measures only the launches. Two
+# streams took half the time, since the model runs their kernels side by side, which a real GPU does only while it has room for
+# both.
+#
+# A tensor that one stream writes and another one reads needs `two.wait_stream(one)`, or an event as in the last lines, and
+# `tensor.record_stream(two)` keeps its memory from being reused too early. Copies that overlap with kernels need pinned memory
+# and `non_blocking=True` ([chapter 18](18_data.ipynb)).
 #
 # Move the slider to see when the GPU has to wait for the CPU.
 
@@ -253,15 +262,16 @@ pictures.slider(timeline, start={"kernel": 12}, kernel=[2, 4, 5, 6, 12, 20])
 #
 # **Interview · Why is a model with many small operations slow on a GPU, and what helps?**
 #
-# - *Thirty seconds:* Each operation is a kernel launch, which takes the CPU several microseconds. If the kernels are shorter than that, the
-#   GPU waits for the CPU. I use larger batches, fuse kernels with `torch.compile`, or replay them as a CUDA graph with a single launch.
+# - *Thirty seconds:* Because each operation is a kernel launch, which takes the CPU several microseconds, and if the kernels
+#   are shorter than that, the GPU waits for the CPU. I use larger batches, fuse kernels with `torch.compile`, or replay them as
+#   a CUDA graph with a single launch.
 # - *They ask next:* How do you recognize it? In a profiler's timeline there are gaps between the kernels, and the CPU is always busy.
 # - *The trap:* Trusting a high utilization in `nvidia-smi`, which counts the time in which any kernel runs, however small.
 # - *Proof:* `proof-launch-bound`, on a model; fusion and CUDA graphs: [chapter 08b](08b_a_compiler.ipynb).
 #
 # ### Asynchronous errors and `CUDA_LAUNCH_BLOCKING`
-# Errors are asynchronous, too. If a kernel finds an index out of range, it stops with a *device-side assert*, which Python reports at a
-# later call. In this model, the bug is in the first of the program's three lines:
+# Errors are asynchronous, too: if a kernel finds an index out of range, it stops with a *device-side assert*, which Python
+# reports at a later call. In this model, the bug is in the first of the program's three lines, because there is no token 12:
 
 
 # %% tags=["proof-late-error"]
@@ -299,8 +309,8 @@ for blocking in (False, True):
 #
 # **Interview · A matrix product on the GPU takes 10 µs, whatever its size. What did you measure?**
 #
-# - *Thirty seconds:* The launch: kernels run asynchronously. To measure the product, I run a few warm-up iterations
-#   and call `torch.cuda.synchronize()` each time before I read the clock.
+# - *Thirty seconds:* The launch, because kernels run asynchronously. To measure the product, I run a few warm-up iterations and
+#   call `torch.cuda.synchronize()` each time before I read the clock.
 # - *Longer:* Better still, use `start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))`, record one before and one after
 #   the work, synchronize once, and read `start.elapsed_time(end)` in milliseconds. The warm-up excludes initialization, the choice of
 #   algorithms and the allocator's first blocks.
@@ -343,9 +353,10 @@ told = ", ".join(f"{line}: {size}" for line, size in zip(lines, used, strict=Tru
 pictures.publish(ax, f"Bytes in use after each line. {told}.")
 
 # %% [markdown]
-# A view takes no memory of its own but keeps its whole storage alive, so `del y` and `z = z[0]` free nothing. `z = z.clone()` does.
-# All the sizes are multiples of 512: each storage is rounded up to whole blocks of 512 bytes. On a real GPU, a freed block
-# doesn't go back to the driver: PyTorch's *caching allocator* keeps it for later tensors and counts it in `memory_reserved`.
+# A view takes no memory of its own but keeps its whole storage alive, so `del y` and `z = z[0]` free nothing, whereas `z =
+# z.clone()` does. All the sizes are multiples of 512, because each storage is rounded up to whole blocks of 512 bytes. The last
+# call asks for three tensors of 4,096 bytes, of which the third doesn't fit. On a real GPU, a freed block doesn't go back to
+# the driver: PyTorch's *caching allocator* keeps it for later tensors and counts it in `memory_reserved`.
 #
 # **Interview · You deleted a large GPU tensor. Why is the memory still in use?**
 #
@@ -353,10 +364,10 @@ pictures.publish(ax, f"Bytes in use after each line. {told}.")
 #   the block for the next tensor.
 # - *Longer:* `memory_allocated` counts tensors and workspaces such as cuBLAS's, and `memory_reserved` adds the blocks that the allocator
 #   keeps. `nvidia-smi` shows the reserved memory plus the CUDA context.
-# - *They ask next:* What does `empty_cache` do? It returns unused blocks to the driver. It frees no tensor.
+# - *They ask next:* What does `empty_cache` do? It returns unused blocks to the driver, but it frees no tensor.
 # - *They ask next:* `memory_summary` shows 20 GB reserved and 8 allocated, yet an allocation fails. Why? The free memory is fragmented,
 #   so no single piece is large enough, which `expandable_segments` often fixes ([chapter 22b](22b_memory.ipynb)).
-# - *The trap:* Keeping `x[0]` of each batch in a list. Each one is a view, so it keeps its whole batch alive.
+# - *The trap:* Keeping `x[0]` of each batch in a list, where each view keeps its whole batch alive.
 # - *Proof:* `proof-memory`.
 #
 # ## Device names: `torch.device`
@@ -396,7 +407,8 @@ print(f"{'after the context':18} {mytorch.ones(2).device}")
 #
 # **Interview · What does `torch.device("cuda")` mean?**
 #
-# - *Thirty seconds:* The current GPU at the moment the name is used: it is a type without an index. To name one particular GPU, I write `cuda:1` or `("cuda", 1)`, or the legacy integer `1`.
+# - *Thirty seconds:* The current GPU at the moment the name is used, because it is a type without an index. To name one
+#   particular GPU, I write `cuda:1` or `("cuda", 1)`, or the legacy integer `1`.
 # - *Longer:* The string isn't checked against the machine. As a context manager, a device is the default of `ones`, `tensor` and
 #   `as_tensor`, and an explicit `device=` overrides it.
 # - *They ask next:* What does `with torch.device("cuda:1")` do to `from_numpy`? Nothing: the tensor shares the array's memory, which
@@ -430,8 +442,8 @@ print("near[1:] = …", near)
 #
 # **Interview · `torch.device("cuda:1")` or `torch.cuda.device(1)` as a context?**
 #
-# - *Thirty seconds:* The first one sets the default device, so `ones(2)` is on the GPU. The second one changes which GPU `cuda` means,
-#   and a plain `ones(2)` is still on the CPU.
+# - *Thirty seconds:* The first one sets the default device, so `ones(2)` is on the GPU. The second one only changes which GPU
+#   `cuda` means, so a plain `ones(2)` is still on the CPU.
 # - *Longer:* Neither moves a result, which is on the device of its inputs, but `as_tensor(x)` inside the first one copies `x` to that
 #   device.
 # - *They ask next:* How do two GPUs exchange data? By `to` or `copy_`. If the GPUs have peer access, which
@@ -457,9 +469,13 @@ print("collected on:", collected.device, f"  difference from one product on the 
 parts[1] @ weight.to(parts[0].device)
 
 # %% [markdown]
+# The collected result equals that of a single product on the CPU. In the last line, part 1 is on `cuda:1` and the copy of the
+# weight on `cuda:0`.
+#
 # ## Visible GPUs: `CUDA_VISIBLE_DEVICES`
-# The environment variable `CUDA_VISIBLE_DEVICES` lists the GPUs that a program may see, in the order in which it sees them. The driver
-# reads the variable once, when the program first uses a GPU, so set it before Python starts. `simulate` takes such a string:
+# The environment variable `CUDA_VISIBLE_DEVICES` lists the GPUs that a program may see, in the order in which it sees them. The
+# driver reads the variable once, when the program first uses a GPU, so set it before Python starts. `simulate` takes such a
+# string:
 
 # %% tags=["proof-visible"]
 for text in (None, "2,0", "1", "", "0,7,1"):
@@ -482,8 +498,8 @@ print("current:", mytorch.cuda.get_device_name(), places, "|", outcome(lambda: m
 # - *Longer:* With the variable, code that says `cuda` or `cuda:0` runs unchanged on any GPU and can't touch another job's GPU. On a
 #   machine with different GPUs I also set `CUDA_DEVICE_ORDER=PCI_BUS_ID`: by default CUDA puts the fastest GPU first, so its indices may
 #   differ from those of `nvidia-smi`.
-# - *They ask next:* Why may `os.environ[...] = "1"` have no effect? The driver may have read the variable already.
-# - *The trap:* Setting `CUDA_VISIBLE_DEVICES=2` and then using `cuda:2`. The only visible GPU is now called `cuda:0`.
+# - *They ask next:* Why may `os.environ[...] = "1"` have no effect? Because the driver may have read the variable already.
+# - *The trap:* Setting `CUDA_VISIBLE_DEVICES=2` and then using `cuda:2`, although the only visible GPU is now called `cuda:0`.
 # - *Proof:* `proof-visible`.
 #
 # ## Lazy initialization
@@ -504,8 +520,8 @@ print("a script that runs anywhere:", mytorch.ones(2, device=device))
 mytorch.cuda.simulate(3)
 
 # %% [markdown]
-# Counting the GPUs initialized nothing, but the first tensor did. Without a GPU, the queries return False and 0 instead of raising an
-# error, so a script can ask first.
+# Counting the GPUs initialized nothing, but the first tensor did. Without a GPU, the three queries return False and 0 instead
+# of raising an error, so a script can check first. Creating a tensor or a stream raises one, and so does `current_device`.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
@@ -552,8 +568,8 @@ print("5.", [text for text, call in calls.items() if isinstance(outcome(call), s
 #
 # ## If you have time
 # ### Myth · "`to(device)` copies"
-# It returns the same tensor if device and dtype match, in which case a write into the result is a write into the original. The name
-# `cpu:0` doesn't match `cpu`, so that call does copy.
+# It returns the same tensor if device and dtype match, in which case a write into the result is a write into the original. But
+# the name `cpu:0` doesn't match `cpu`, so that call does copy.
 #
 # ### Myth · "`cuda.set_device` sets the default device"
 # It sets the *current GPU*: after `set_device(1)` the device `"cuda"` means `cuda:1`, while `ones(2)` without a device is still on the
