@@ -33,8 +33,8 @@ pictures.grids(("prediction", prediction), "−", ("score", score), "=", ("error
 
 # %% [markdown] tags=["short"]
 # The prediction is a column and the score is treated as a row, so PyTorch subtracted every score from every prediction, without
-# an error. A test with a single student wouldn't have caught the bug, because its loss is 0. `mse_loss` computes the same 250,
-# but at least it warns you.
+# an error. A test with a single student wouldn't have caught the bug. `mse_loss` computes the same 250, but at least it warns
+# you.
 #
 # ## Broadcasting
 # ### The smallest model
@@ -65,9 +65,8 @@ for a, b in [((4, 1), (4,)), ((8, 1, 6, 1), (7, 1, 5)), ((2, 3), (2,)), ((5, 1),
 pictures.broadcast((8, 1, 6, 1), (7, 1, 5), names=("x", "y"))
 
 # %% [markdown]
-# The toy is wrong twice. PyTorch refuses the third pair: 3 and 2 differ, and neither of them is 1. (The first shape
-# contains a 2 as well, but not at its right end.) In the fourth pair, a 1 meets a 0 and the result has length 0, so "take the
-# larger" can't be the rule. The rule has three parts:
+# The toy is wrong twice. PyTorch refuses the third pair, because 3 and 2 differ, and neither of them is 1. In the fourth pair,
+# a 1 meets a 0 and the result has length 0, so "take the larger" can't be the rule. The rule has three parts:
 #
 # 1. Align the shapes on the right, where missing dimensions on the left count as 1.
 # 2. In each dimension the lengths must be equal, or one of them must be 1.
@@ -110,10 +109,9 @@ print("expanded:", (far_squares[:, None] + far_squares - 2 * far @ far.t())[0, 1
 # - *Proof:* `proof-pairwise`, `proof-stretch-is-free`.
 #
 # ### `mytorch`: a check before the kernel
-# `mytorch` leaves broadcasting to NumPy, which has the same rule but words its errors differently. An operation may therefore
-# have a check that runs before its kernel, and this chapter gives every elementwise operation a check that compares the
-# shapes. You will write `meeting_shape`, which takes two shapes and returns the shape that they broadcast to, or raises
-# PyTorch's error.
+# `mytorch` leaves broadcasting to NumPy, which has the same rule but words its errors differently. This chapter therefore gives
+# every elementwise operation a check that compares the shapes before its kernel runs. You will write `meeting_shape`, which
+# returns the shape that two shapes broadcast to, or raises PyTorch's error.
 
 
 # %% tags=["proof-broadcast-errors"]
@@ -156,10 +154,6 @@ beside(calls)
 # - *The trap:* Testing with a batch of one, where the bug doesn't show.
 # - *Proof:* `proof-silent-broadcast`.
 #
-# ### Myth · "To broadcast, each tensor needs at least one dimension"
-# PyTorch's documentation lists this as a rule, but it isn't one. In the last pair of [the cell above](proof-broadcast-rule),
-# the shape `()` has no dimensions, and yet the sum has shape (2, 3), because missing dimensions count as 1.
-#
 # ### `keepdim`
 # The next cell tries to divide each row of a matrix by its sum. But `sum(1)` removes a dimension, so its result is aligned with
 # the columns instead of the rows:
@@ -171,8 +165,8 @@ print("with keepdim=True they sum to        ", (square / square.sum(1, keepdim=T
 print("and when it isn't square:", outcome(lambda: wide / wide.sum(1)))
 
 # %% [markdown] tags=["short"]
-# Without `keepdim`, each *column* was divided by the sum of a row, and only the matrix that isn't square raised an error.
-# `keepdim=True` keeps the summed dimension with length 1, so that the sums remain a column.
+# Each *column* was divided by the sum of a row, and only the matrix that isn't square raised an error. `keepdim=True` keeps the
+# sums a column.
 #
 # ## Indexing: views and copies
 # Which of these are views and which are copies? Make your guesses before you run the cell.
@@ -201,8 +195,8 @@ for name, each in {"a[[0, 1], 0, 0] = -1": a, "b[[0, 1]][:, 0, 0] = -1": b, "c[0
     print(f"{name:24} reached", int((each == -1).sum()), "elements of", name[0])
 
 # %% [markdown]
-# In the middle line, `b[[0, 1]]` made a copy, and the write went into that copy, which was then discarded. In the last line,
-# `c[0:2]` is a view, so the write arrived.
+# In the middle line, `b[[0, 1]]` made a copy, and the write went into that copy, which was then discarded. A slice in its place
+# is a view.
 #
 # **Interview · `x[0:2]` or `x[[0, 1]]`: what is the difference?**
 #
@@ -313,7 +307,7 @@ pictures.grids(("c", c), *joined.items(), ("stack([c, -c])", torch.stack([c, -c]
 
 # %% [markdown]
 # `cat` lets the lengths differ in the dimension that it joins, and `stack` nowhere. Now the other way: four ways to split six
-# numbers, and a write into one of the parts.
+# numbers.
 
 # %% tags=["proof-chunk"]
 six = torch.arange(6)
@@ -332,8 +326,8 @@ print(recorded.tensor_split(2)[0].add_(1), outcome(recorded.chunk(2)[1].add_, 1)
 #
 # The first write into a chunk worked, because no gradient was needed. While autograd records, PyTorch refuses to write into a
 # view that comes from an operation with several outputs, such as `split`, `chunk` and `unbind` (which a loop over a tensor
-# calls). `tensor_split` makes each part by a slice of its own, and a slice accepts the write. [Chapter
-# 07](07_backward_in_depth.ipynb) explains how writes get into the graph.
+# calls). `tensor_split` makes each part by a slice of its own, and a slice accepts the write ([chapter
+# 07](07_backward_in_depth.ipynb)).
 #
 # **Interview · `cat` or `stack`? `split` or `chunk`?**
 #
@@ -373,7 +367,7 @@ print("scores[:, :, target]", tuple(scores[:, :, target].shape))
 # as the `[[-1]]` for all rows shows.
 #
 # For the language model, `gather` minus `logsumexp` is the log-probability of each label, so the mean with its sign changed is
-# the cross-entropy. `scores[:, :, target]` would have taken every label at every position.
+# the cross-entropy.
 #
 # For three dimensions these are the formulas of `gather`, and of its counterpart:
 #
@@ -412,7 +406,7 @@ for dim in range(3):
 # belong to one element of the result.
 
 
-# %%
+# %% hidden=true
 def gathered(dim, element):
     x, index = torch.arange(10, 19).reshape(3, 3), torch.tensor([[2, 0, 1]])
     number, chosen = int(index[0, element]), torch.arange(3) == element
@@ -426,8 +420,7 @@ def gathered(dim, element):
 pictures.slider(gathered, dim=[0, 1], element=[0, 1, 2])
 
 # %% [markdown]
-# `scatter_` goes in the opposite direction, so what happens if two elements go to the same position? The cell then tries what
-# `gather` and `scatter_` do with an index that is too small, has too few dimensions or is negative.
+# `scatter_` goes in the opposite direction, so what happens if two elements go to the same position?
 
 # %% tags=["proof-scatter"]
 to, src = torch.tensor([0, 2, 0, 2]), torch.tensor([1.0, 2.0, 3.0, 4.0])
@@ -451,8 +444,8 @@ for where in (label, torch.tensor([[-1]]), torch.tensor([[1]])):
 # `scatter_add_` adds every value, so it is the **backward** of `gather`: a position that was read twice gets the sum of two
 # gradients. The backward of indexing is called `unindex` in `mytorch`, and you will write both.
 #
-# An index that is too small raises no error: with `scatter_` the rest of `src` is ignored, and `gather` returns fewer elements.
-# A missing dimension and a negative index are refused.
+# In the last lines, an index that is too small raises no error: `scatter_` ignores the rest of `src`, and `gather` returns
+# fewer elements. A missing dimension and a negative index are refused.
 #
 # **Interview · What does `gather` do, and when do you need it?**
 #
@@ -501,8 +494,7 @@ print(tuple(scores.shape), "equal:", torch.equal(scores, queries @ keys.transpos
 # %% [markdown]
 # The first five are a transpose, the sum of each row, an outer product, a dot product for each row, and a matrix
 # multiplication, `q @ k.t()`. A letter that an operand has twice stands for its diagonal. The last equation lost its `j`, so it
-# also sums over `j`, and no error is raised. Below the equations, the attention scores of a transformer are computed in both
-# notations.
+# also sums over `j`, and no error is raised.
 #
 # **Interview · What does `torch.einsum("bhid,bhjd->bhij", q, k)` compute?**
 #
@@ -554,6 +546,10 @@ print("4.", line.tolist(), " 5.", tuple(torch.stack([line] * 10).shape))
 # leaves without work. [Chapter 05](05_devices.ipynb) is about where the values are stored.
 #
 # ## If you have time
+# ### Myth · "To broadcast, each tensor needs at least one dimension"
+# PyTorch's documentation lists this as a rule, but it isn't one. In the last pair of [the cell above](proof-broadcast-rule),
+# the shape `()` has no dimensions, and yet the sum has shape (2, 3), because missing dimensions count as 1.
+#
 # ### Milestone: any index, the same answer
 # The next cell draws 2,000 random indices made of integers, slices, `None`, `...`, lists and masks. It reads and writes
 # through each of them, on `torch` and on your library, and compares shapes, values, strides and offsets of views, versions,

@@ -501,27 +501,6 @@ print("current:", mytorch.cuda.get_device_name(), places, "|", outcome(lambda: m
 # - *They ask next:* Why may `os.environ[...] = "1"` have no effect? Because the driver may have read the variable already.
 # - *The trap:* Setting `CUDA_VISIBLE_DEVICES=2` and then using `cuda:2`, although the only visible GPU is now called `cuda:0`.
 # - *Proof:* `proof-visible`.
-#
-# ## Lazy initialization
-# Initializing CUDA takes time and memory, so PyTorch puts it off until something needs a GPU. The cell tries this first with your
-# simulated GPUs, and then with minitorch, which has no GPU here and answers as a PyTorch without CUDA does:
-
-# %% tags=["proof-lazy"]
-mytorch.cuda.simulate(3)
-print(mytorch.cuda.device_count(), "GPUs, initialized:", mytorch.cuda.is_initialized())
-mytorch.ones(2, device="cuda")
-print("after the first tensor, initialized:", mytorch.cuda.is_initialized())
-print(torch.cuda.is_available(), torch.cuda.device_count(), torch.cuda.memory_allocated())
-print(outcome(lambda: torch.ones(2, device="cuda")))
-print(outcome(torch.cuda.Stream), "|", outcome(torch.cuda.current_device))
-mytorch.cuda.simulate(0)
-device = "cuda" if mytorch.cuda.is_available() else "cpu"
-print("a script that runs anywhere:", mytorch.ones(2, device=device))
-mytorch.cuda.simulate(3)
-
-# %% [markdown]
-# Counting the GPUs initialized nothing, but the first tensor did. Without a GPU, the three queries return False and 0 instead
-# of raising an error, so a script can check first. Creating a tensor or a stream raises one, and so does `current_device`.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
@@ -599,6 +578,28 @@ print("CPU get_device:", torch.ones(2).get_device(), " CPU indices:", gpu[mytorc
 
 # %% [markdown]
 # Two of the five writes arrive, those through `original.to("cpu")` and `gpu.to(0)`, because these calls returned the tensor itself.
+
+# %% [markdown]
+# ### Lazy initialization
+# Initializing CUDA takes time and memory, so PyTorch puts it off until something needs a GPU. The cell tries this first with your
+# simulated GPUs, and then with minitorch, which has no GPU here and answers as a PyTorch without CUDA does:
+
+# %% tags=["proof-lazy"]
+mytorch.cuda.simulate(3)
+print(mytorch.cuda.device_count(), "GPUs, initialized:", mytorch.cuda.is_initialized())
+mytorch.ones(2, device="cuda")
+print("after the first tensor, initialized:", mytorch.cuda.is_initialized())
+print(torch.cuda.is_available(), torch.cuda.device_count(), torch.cuda.memory_allocated())
+print(outcome(lambda: torch.ones(2, device="cuda")))
+print(outcome(torch.cuda.Stream), "|", outcome(torch.cuda.current_device))
+mytorch.cuda.simulate(0)
+device = "cuda" if mytorch.cuda.is_available() else "cpu"
+print("a script that runs anywhere:", mytorch.ones(2, device=device))
+mytorch.cuda.simulate(3)
+
+# %% [markdown]
+# Counting the GPUs initialized nothing, but the first tensor did. Without a GPU, the three queries return False and 0 instead
+# of raising an error, so a script can check first. Creating a tensor or a stream raises one, and so does `current_device`.
 
 # %% [markdown]
 # ### The real one: `to`

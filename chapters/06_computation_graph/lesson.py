@@ -26,7 +26,7 @@ print(repr(check.error(torch.optim.SGD, [weight], lr=0.1)))
 # ## Automatic differentiation of scalars
 # A small model of `backward` answers that question. Each `Value` records how it was computed by keeping an **edge** for every
 # input: the input together with the **local derivative**, which says how fast the result changes with that input. The simplest
-# way back follows every path from the end:
+# backward pass follows every path:
 
 
 # %%
@@ -126,7 +126,7 @@ print(f"d/dh = {h.grad}  d/ds = {s.grad}  propagated by:", ", ".join(name for na
 # %% [markdown]
 # The gradient of `s` is 24 instead of 18, because `h` propagates before its own gradient is complete. It first receives 1 from
 # the addition and propagates $1 \cdot 2s = 6$ to `s`. When another 2 arrives from the product, `h` propagates everything it
-# has, $3 \cdot 6 = 18$, so the first 1 counts twice. On a chain, where every value is used once, this bug doesn't show.
+# has, $3 \cdot 6 = 18$, so the first 1 counts twice.
 #
 # **Each value must propagate its gradient once, after everything that it will receive has arrived.** This requires a **topological
 # order**, in which each value comes before those that it was made from. A day later, micrograd computed one by recursion: it appended
@@ -159,7 +159,7 @@ print(f"d/dh = {h.grad}  d/ds = {s.grad}  propagated by:", ", ".join(name for na
 # the gradients after the step.
 
 
-# %%
+# %% hidden=true
 def draw(order, step):
     active, grads = orders[order][min(step, len(orders[order])) - 1]
     place = {"end": 0, "h * two": 1, "h": 2, "s": 3}
@@ -210,10 +210,10 @@ print("5,000 additions:", type(check.error(backward, additions(5_000))).__name__
 # - *Thirty seconds:* Because the gradient of a node is a sum over all of its uses. If the node propagates it before the sum is
 #   complete, some contributions count twice or get lost, so a node has to run after everything that uses its result.
 # - *Longer:* PyTorch counts the edges that lead to each reachable node, and it runs the node when a gradient has arrived along
-#   each of them. That way each node runs once, however many paths lead to it.
+#   each of them, so it runs once, however many paths lead to it.
 # - *They ask next:* Why do we go backwards at all? One backward pass gives the derivatives of the loss with respect to *all* inputs;
 #   one pass in forward mode gives those with respect to *one* (exercise 5).
-# - *The trap:* Testing an engine on chains alone. A chain has only one order, so the bug doesn't show.
+# - *The trap:* Testing an engine on chains alone, where every value is used once and the bug doesn't show.
 # - *Proof:* `proof-diamond`, `proof-topological-order`.
 
 # %% [markdown]
@@ -286,13 +286,11 @@ print(str(check.error(root.sum().backward)).partition(" Hint")[0].partition(": "
 #
 # - *Thirty seconds:* No, this graph has a node for each operation. Instead, AOTAutograd traces the backward pass ahead of time together
 #   with the forward pass. Both are compiled, and at run time autograd sees the compiled function as a single node.
-# - *Longer:* For `(w * x).sin().sum()`, PyTorch 2.13 produces a forward graph with `mul`, `sin` and `sum`, and a backward graph with
-#   `expand`, `cos` and three `mul`. The first of the three computes `w * x` again instead of saving it. The single node is a
-#   `CompiledFunctionBackward`, whose edge for `w` leads to an `AccumulateGrad` as before.
-# - *They ask next:* What is gained? The compiler sees both passes, so it can fuse the backward pass, too, and choose what to save and
-#   what to recompute.
-# - *They ask next:* What is *compiled autograd*? It captures a `backward()` that a compiled function calls, including hooks and
-#   accumulation (`torch._dynamo.config.compiled_autograd`).
+# - *Longer:* For `(w * x).sin().sum()`, PyTorch 2.13 produces a forward graph with `mul`, `sin` and `sum`, and a backward graph
+#   with `expand`, `cos` and three `mul`, of which the first computes `w * x` again instead of saving it. The single node is a
+#   `CompiledFunctionBackward`.
+# - *They ask next:* What is gained? The compiler sees both passes, so it can fuse the backward pass, too, and choose what to
+#   save and what to recompute.
 # - *The trap:* Concluding that compiled code needs no autograd. The engine still runs that node and accumulates the gradients.
 # - *Proof:* the graph with a node for each operation: `proof-graph`; the joint graph and the stages: [chapter
 #   08](08_static_and_dynamic_graphs.ipynb).
@@ -326,7 +324,8 @@ pictures.grids(("what arrives", to_bias), "sum of the rows", ("bias.grad", bias.
 # - *Proof:* `proof-broadcast`.
 #
 # ## Milestone: two moons
-# Now you train a network on your library alone; the reference's code stands in for exercises that you haven't solved yet.
+# Now you train a network on your library alone, with every gradient from your engine. (The reference's code stands in for
+# exercises that you haven't solved yet.) How many of 200 points end up on the correct side?
 
 # %%
 from sklearn.datasets import make_moons
@@ -353,11 +352,8 @@ print((side * score(x) > 0).sum().item(), "of", len(labels), "points on the corr
 pictures.decision(lambda each: score(mytorch.tensor(each)), points, labels)
 
 # %% [markdown] tags=["short"]
-# The network puts all but one of the points on the correct side, and every gradient came from your engine.
-#
 # ## Leaf tensors
-# A **leaf** is a tensor without a `grad_fn`. Predict which of these tensors are leaves and which require grad before you run
-# the cell.
+# A **leaf** is a tensor without a `grad_fn`. Predict which of these tensors are leaves and which require grad.
 
 # %% tags=["proof-leaves"]
 w = torch.ones(2, requires_grad=True)
@@ -373,15 +369,15 @@ for name, t in tensors.items():
 
 # %% [markdown]
 # A result **requires grad**, and gets a `grad_fn`, under three conditions: one of its inputs requires grad, recording is
-# enabled, and the operation is differentiable, which `>` isn't. (`detach` exists to cut the graph, and views made under
-# `no_grad` behave differently in PyTorch, as [chapter 07](07_backward_in_depth.ipynb) shows.) Any other result is a leaf.
+# enabled, and the operation is differentiable, which `>` isn't and `detach` isn't meant to be. Any other result is a leaf.
+# (Views made under `no_grad` are special, as [chapter 07](07_backward_in_depth.ipynb) shows.)
 #
-# So two common definitions are wrong. *"Leaves are the tensors you create yourself"* fails for `data * 2`, which is a result
-# and a leaf. *"Leaves are the tensors that require grad"* fails twice: `data` is a leaf that doesn't require grad, and
+# So two common definitions are incorrect. *"Leaves are the tensors you create yourself"* fails for `data * 2`, which is a
+# result and a leaf. *"Leaves are the tensors that require grad"* fails twice: `data` is a leaf that doesn't require grad, and
 # `product` requires grad and isn't a leaf.
 #
-# The weight from the beginning was a result that isn't a leaf. To get a gradient for it, scale it first, and call
-# `requires_grad_` afterwards; the last line shows what happens if you scale it in place after that.
+# To get a gradient for the weight from the beginning, scale it first, and call `requires_grad_` afterwards. The last line
+# scales it in place after that:
 
 # %% tags=["proof-scale-first"]
 weight = (torch.ones(2) * 0.1).requires_grad_()
@@ -420,7 +416,7 @@ print("frozen batch norm: graph", body(torch.ones(8, 3)).grad_fn, "- mean", body
 # %% [markdown] tags=["short"]
 # If you freeze the first layer, half of the graph disappears, which PyTorch's notes call **excluding a subgraph**. If you
 # freeze the second one, a single node disappears, because the gradient of the first layer still has to pass through. The last
-# line is a warning: a frozen batch norm records no graph, but its running mean has moved.
+# line is a warning: even a frozen batch norm has moved its running mean.
 #
 # **Interview · You fine-tune the head of a network. `requires_grad_(False)`, `no_grad` or `detach`?**
 #
@@ -442,7 +438,7 @@ print("frozen batch norm: graph", body(torch.ones(8, 3)).grad_fn, "- mean", body
 #   DistributedDataParallel makes use of this order: it sends the gradients of the last layers while the earlier ones are still being
 #   computed ([chapter 23](23_multi_gpu.ipynb)).
 # - *They ask next:* What about a weight that is used twice, such as a tied embedding? Both uses send a gradient to the same
-#   `AccumulateGrad`, so `.grad` is the sum of both, complete only after the backward pass has reached the earlier use.
+#   `AccumulateGrad`, so `.grad` is complete only after the backward pass has reached the earlier use.
 # - *The trap:* Arguing from the order of the layers in the code. Only the recorded graph matters.
 # - *Proof:* the order of the nodes in `proof-freezing`; a weight used twice: `proof-grad-is-a-sum`.
 #
@@ -464,9 +460,9 @@ for grad in (None, torch.zeros(2)):
     print("SGD with weight decay, grad", grad, "->", w.detach())
 
 # %% [markdown]
-# Later passes **add to `.grad` in place**, which is why a training loop clears it, and why `first` changed as well. Within a
-# pass the two uses of `tied` add up in the same way. The last two lines show that setting `.grad` to `None` isn't the same as
-# setting it to zero: an optimizer skips a parameter without a gradient, but weight decay moves one whose gradient is zero.
+# Later passes **add to `.grad` in place**, which is why a training loop clears it, and why `first` changed as well. The last
+# two lines show that setting `.grad` to `None` isn't the same as setting it to zero: an optimizer skips a parameter without a
+# gradient, but weight decay moves one whose gradient is zero.
 #
 # **Interview · Why does `backward` accumulate instead of overwriting?**
 #
@@ -509,8 +505,7 @@ for count in (1, 2, 3):
 # tensor that is gone. Keeping only a number frees everything, while a running total of losses grows by four nodes with each of
 # them.
 #
-# Whether a second pass works can depend on the library. PyTorch saves the 2 of `w * 2` as a tensor, but `mytorch` keeps a plain
-# number, so only PyTorch raises an error here:
+# PyTorch saves the 2 of `w * 2` as a tensor, but `mytorch` keeps a plain number, so only PyTorch raises an error here:
 
 # %% tags=["proof-second-pass"]
 for name, library in {"torch": torch, "mytorch": mytorch}.items():
@@ -527,7 +522,7 @@ for name, library in {"torch": torch, "mytorch": mytorch}.items():
 #   keeps its activations, and memory grows fast.
 # - *They ask next:* Does `del loss` free the graph? Yes, immediately, unless something else still refers to it.
 # - *The trap:* Counting on `backward` to free everything, although the nodes stay as long as the loss does.
-# - *Proof:* `proof-memory`; exercise 7 measures what a layer saves.
+# - *Proof:* `proof-memory`.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
