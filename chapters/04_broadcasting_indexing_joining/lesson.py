@@ -165,8 +165,8 @@ print("with keepdim=True they sum to        ", (square / square.sum(1, keepdim=T
 print("and when it isn't square:", outcome(lambda: wide / wide.sum(1)))
 
 # %% [markdown] tags=["short"]
-# Each *column* was divided by the sum of a row, and only the matrix that isn't square raised an error. `keepdim=True` keeps the
-# sums a column.
+# Each *column* was divided by the sum of a row, and only the matrix that isn't square raised an error. With `keepdim=True` the
+# sums stay a column.
 #
 # ## Indexing: views and copies
 # Which of these are views and which are copies? Make your guesses before you run the cell.
@@ -195,8 +195,8 @@ for name, each in {"a[[0, 1], 0, 0] = -1": a, "b[[0, 1]][:, 0, 0] = -1": b, "c[0
     print(f"{name:24} reached", int((each == -1).sum()), "elements of", name[0])
 
 # %% [markdown]
-# In the middle line, `b[[0, 1]]` made a copy, and the write went into that copy, which was then discarded. A slice in its place
-# is a view.
+# In the middle line, `b[[0, 1]]` made a copy, and the write went into that copy, which was then discarded. In the last line,
+# `c[0:2]` is a view.
 #
 # **Interview · `x[0:2]` or `x[[0, 1]]`: what is the difference?**
 #

@@ -312,7 +312,7 @@ pictures.grids(("what arrives", to_bias), "sum of the rows", ("bias.grad", bias.
 # records the shape and dtype of each of its outputs in `node.outputs`, so the engine can reduce and cast a gradient when it arrives
 # (`fit`, exercise 3).
 #
-# **Interview · A bias of shape (10,) is added to a batch of shape (64, 10). What shape has its gradient?**
+# **Interview · A bias of shape (10,) is added to a batch of shape (64, 10). What shape does its gradient have?**
 #
 # - *Thirty seconds:* The bias's own shape, (10,), because it is the sum over the 64 rows. Broadcasting uses each element 64
 #   times, and the gradients of a value that is used several times add up.
