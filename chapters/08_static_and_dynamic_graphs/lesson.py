@@ -3,7 +3,7 @@
 # `torch.compile` turns a Python function into a graph. How can it, when the function contains an `if`? You will build such a tracer for
 # your own library and meet four ideas on the way:
 #
-# 1. A trace records the operations that ran. It can be simplified, but the decisions that Python made are lost.
+# 1. A *trace* records the operations that ran, so it can be simplified, but it loses the decisions that Python made.
 # 2. *Guards* make a trace safe: they check what it took for granted, and a failed guard traces the function again.
 # 3. Where Python needs a tensor's value, the graph *breaks*.
 # 4. A whole graph is worth the trouble because its kernels can be *fused*. In PyTorch three stages share the work: Dynamo, AOTAutograd and
@@ -77,10 +77,10 @@ recorded = graph.trace(program, mytorch.ones(3, 2))
 print(recorded)
 
 # %% [markdown]
-# The trace has nine steps. `%0` is the input, and tensors from outside the function are constants. Such a trace is a **static graph**: it
-# is described once and can then be run for as many inputs as you like, which `run` does (exercise 2). Its *nodes* are operations, and
-# its *edges* are the values that flow between them. A **dynamic graph**, the one that you know from chapter 06, is recorded by autograd
-# while the program itself runs.
+# The trace has nine steps, in which `%0` is the input and tensors from outside the function are constants. Such a trace is a **static
+# graph**: it is described once and can then be run for as many inputs as you like, which `run` does (exercise 2). Its *nodes* are
+# operations, and its *edges* are the values that flow between them. A **dynamic graph**, the one that you know from chapter 06, is
+# recorded by autograd while the program itself runs.
 #
 # **Interview · Dynamic or static graph: what is the difference, and who uses static graphs today?**
 #
@@ -93,7 +93,7 @@ print(recorded)
 #   autograd's graph the nodes are backward functions, and the edges lead to what produced the inputs (chapter 06).
 # - *They ask next:* Which tools capture graphs? `torch.compile`, `torch.export`, `tf.function` and JAX's `jit`. An ONNX file is
 #   a static graph as well ([chapter 20b](20b_export.ipynb)).
-# - *The trap:* Believing that a static graph has no control flow. It has, [as nodes](proof-control-flow).
+# - *The trap:* Believing that a static graph has no control flow, although it has, [as nodes](proof-control-flow).
 # - *Proof:* `proof-lost-if`, `proof-toy-if`, `proof-nodes-and-edges`.
 #
 # ### What a whole graph allows
@@ -115,8 +115,8 @@ label = {step: step.op.name for step in smaller.steps}
 pictures.graph(smaller.output, children=lambda step: graph.steps_in(step.args), label=lambda s: label.get(s, "input"))
 
 # %% [markdown]
-# Nine steps became four, and the result is the same. In the picture one `tanh` feeds two operations, where the function
-# computed two of them.
+# Nine steps became four, and the result is the same. Folding saved the two steps that compute `scale`, sharing saved the second `mul` and
+# `tanh`, and the unused `sum` was dropped. In the picture one `tanh` feeds two operations, where the function computed two of them.
 #
 # ### What a trace freezes
 # Python's own work isn't an operation on a tensor, so it happens once, during tracing:
@@ -152,19 +152,18 @@ print("10 * K, K = 3:", graph.run(scaled, longer)[0].item(), "  different random
 #
 # - The first trace is specialized to the example's sizes. When a second size arrives, the function is traced again, and this time
 #   sizes stay open unless Python read one of them.
-# - Where Python reads a value, such as `item()`, the trace is cut into two *pieces*. The value that was read selects the second
-#   piece.
+# - Where Python reads a value, as `item()` does, the trace is cut into two *pieces*. The value that was read selects the second piece.
 # - `compile` goes from break to break: it stores each piece under the values that were read before it, runs it, and passes its
 #   results on to the next piece.
 
 # %% [markdown]
 # Follow three calls of a function with one `item()`. In the keys, `kinds` and `sizes` describe the inputs:
 #
-# 1. The sum 3 is read. The function is traced. Piece 1 ends at the read and is stored under `(kinds, sizes)`. Piece 2, the rest, is
+# 1. The function is traced, and the sum 3 is read. Piece 1 ends at the read and is stored under `(kinds, sizes)`; piece 2 is the rest,
 #    stored under `(kinds, sizes, '3.0')`.
-# 2. The sum 5 is read. Piece 1 is found and runs, but nothing is stored under `(kinds, sizes, '5.0')`. So `compile` traces the
+# 2. Piece 1 is found and runs, but this time the sum is 5, and nothing is stored under `(kinds, sizes, '5.0')`. So `compile` traces the
 #    function again and adds the second piece only.
-# 3. The sum 3 is read again. Both pieces are found, and nothing is traced.
+# 3. The sum is 3 again, so both pieces are found and nothing is traced.
 
 # %% tags=["proof-pieces"]
 stored = graph.Compiled(lambda x: x * x.sum().item())
@@ -194,9 +193,9 @@ print("reads len", graphs(lambda x: x / len(x), ones(2), ones(3), ones(4)))
 
 # %% [markdown]
 # ### What `torch.compile` guards
-# New values run through the first trace. A new length fails its guard, and so does a new dtype, or new strides. The third length
-# needs no new graph, because the second trace left the length open, as a **dynamic shape**. Here are the graphs that PyTorch
-# 2.13 counts with `torch.compile(f, backend=CompileCounter())`:
+# New values run through the first trace, whereas a new length, a new dtype or new strides fail its guards. The third length needs no new
+# graph, because the second trace left the length open, as a **dynamic shape**. Here are the graphs that PyTorch 2.13 counts with
+# `torch.compile(f, backend=CompileCounter())`:
 #
 # | the calls, one after the other | graphs, mytorch | graphs, PyTorch |
 # |---|---|---|
@@ -205,12 +204,12 @@ print("reads len", graphs(lambda x: x / len(x), ones(2), ones(3), ones(4)))
 # | `x / len(x)`: length 2, 3, 4 | 1, 2, 3 | 1, 2, 2 |
 # | `x * K`: before and after the global `K` changes | 1, 1 | 1, 2 |
 #
-# Two rows differ. PyTorch represents a length by a symbol with which it can compute; a decision such as `len(x) > 10`
-# becomes a guard. PyTorch also interprets Python's bytecode, so it guards a global and draws a new random number in each call.
-# Your tracer sees only operations on tensors.
+# Two rows differ: your tracer sees only operations on tensors, while PyTorch interprets Python's bytecode. It represents a length by a
+# symbol with which it can compute, and a decision such as `len(x) > 10` becomes a guard. It also guards globals, and it draws a new
+# random number in each call.
 #
-# A guard can also fail in every call. A loop over `len(x)` is unrolled, so its graph fits one length only. Here are twelve lengths in
-# a row:
+# A guard can also fail in every call: a loop over `len(x)` is unrolled, so its graph fits one length only. Here are twelve lengths in a
+# row:
 
 
 # %% tags=["proof-recompiles"]
@@ -240,12 +239,13 @@ pictures.curves(counts, lengths, xlabel="length of the input", ylabel="graphs so
 #
 # - *Thirty seconds:* A guard is a check on something that the graph takes for granted: dtype, shape, strides, device, grad mode,
 #   or a Python value. Guards run before the graph, and if no compiled version passes its guards, the function is compiled again.
-# - *Longer:* A size that has changed once becomes dynamic, so a third size compiles nothing, unless it is 0 or 1 or something
-#   compares it: a branch or loop of your program, or an operator, such as a slice `x[:10]` or broadcasting. A number that you
-#   pass as an argument becomes dynamic too, and so does a module's float attribute. Its integer attribute is guarded by value.
-# - *They ask next:* How do you find and avoid recompilations? `TORCH_LOGS="recompiles"` prints the guard that failed. Then pad to a
-#   few lengths, mark a dimension with `torch._dynamo.mark_dynamic`, or pass `dynamic=True`, which gives one graph for the lengths 2, 3
-#   and 4. In a test, `torch.compiler.set_stance("fail_on_recompile")` turns a recompilation into an error.
+# - *Longer:* A size that has changed once becomes dynamic, so a third size compiles nothing. The exceptions are 0 and 1, and a size that
+#   something compares: a branch or loop of your program, a slice such as `x[:10]`, or broadcasting. A number that you pass as an argument
+#   becomes dynamic too, and so does a module's float attribute, whereas its integer attribute is guarded by value.
+# - *They ask next:* How do you find and avoid recompilations? `TORCH_LOGS="recompiles"` prints the guard that failed. Then pad to a few
+#   lengths, mark a dimension with `torch._dynamo.mark_dynamic`, or pass `dynamic=True`, which gives `x * 2` one graph for the lengths 2,
+#   3 and 4. The loop above recompiles even then. In a test, `torch.compiler.set_stance("fail_on_recompile")` turns a recompilation into
+#   an error.
 # - *The trap:* Expecting it to compile once. After eight versions of one function, inputs that fit none of them run eagerly.
 # - *Proof:* `proof-guards`, `proof-recompiles`.
 
@@ -278,23 +278,23 @@ for (_, _, *values), (piece, read) in driven.pieces.items():
 print(torch._dynamo.explain(brake_or_add)(torch.tensor([130.0])).break_reasons[0].reason)
 
 # %% [markdown]
-# The results are correct, and they come from three graphs: one up to the decision, and one for each branch. The lines below them
-# print the dict `pieces`, in which `Compiled` looks a piece up by the values that were read before it. PyTorch also counts 2, 3, 3,
-# 3, and its `explain` names the reason of the last line, too: a *generic jump* on a tensor.
+# The results are correct, and they come from three graphs: one up to the decision, and one for each branch. The lines below them print
+# the dict `pieces`, in which `Compiled` looks a piece up by the values that were read before it. PyTorch also counts 2, 3, 3, 3, and its
+# `explain` gives the same reason as the last line, a *generic jump* on a tensor.
 #
-# In a loop the two libraries differ. Your `Compiled` adds pieces for each new path through the three decisions. PyTorch makes **no
-# graph at all** for a function with the break in the body of a `for` or `while` loop: it runs that function eagerly, and only
-# compiles the functions that the loop calls. A loop that decodes one token per iteration can lose its whole compilation in this way.
+# In a loop the two libraries differ. Your `Compiled` adds pieces for each new path through the three decisions, whereas PyTorch makes
+# **no graph at all** for a function that breaks in the body of a `for` or `while` loop. It runs that function eagerly and compiles only
+# the functions that the loop calls. A loop that decodes one token per iteration can lose its whole compilation in this way.
 #
-# At a break PyTorch returns to Python and prints in every call; your library prints at trace time only.
+# A `print` is a break too: PyTorch returns to Python and prints in every call, while your library prints at trace time only.
 #
 # To avoid the break, the decision itself has to become part of the graph. `torch.cond` keeps both branches as one node, and
 # `torch.where` computes both sides and selects; both are shown [at the end](proof-control-flow).
 #
 # **Interview · What causes a graph break, and what does it cost?**
 #
-# - *Thirty seconds:* A graph breaks where Python needs a tensor's value, as in an `if` or `item()`, where an output's shape depends
-#   on data, as with a mask, and at code that can't be traced, such as `print`. The two sides become separate graphs with Python
+# - *Thirty seconds:* A graph breaks where Python needs a tensor's value, as in an `if` or `item()`, and where an output's shape depends
+#   on data, as with a mask. Code that can't be traced, such as `print`, breaks it too. The two sides become separate graphs with Python
 #   in between, and if the break is in a loop's body, the whole function runs eagerly.
 # - *Longer:* Nothing is fused across a break. Values that the second graph needs are written to memory and read again, and on a
 #   GPU the CPU has to wait for the value.
@@ -304,7 +304,7 @@ print(torch._dynamo.explain(brake_or_add)(torch.tensor([130.0])).break_reasons[0
 # - *They ask next:* How do you keep a kernel of your own in the graph? I register it with `torch.library.custom_op`, and give it a
 #   `register_fake` function that returns an empty result of the correct shape, so that it needs no break
 #   ([chapter 20b](20b_export.ipynb)).
-# - *The trap:* Fearing incorrect results from a break. They are correct, only slower.
+# - *The trap:* Fearing that a break makes the results incorrect, when it only makes them slower.
 # - *Proof:* `proof-breaks`, `proof-fusion`.
 
 # %% [markdown]
@@ -313,7 +313,7 @@ print(torch._dynamo.explain(brake_or_add)(torch.tensor([130.0])).break_reasons[0
 # **instrument** is one more layer of the dispatcher, below all others, which sees each kernel that runs. `count_bytes` (exercise 7) is
 # an instrument that adds up the bytes that kernels read and write.
 #
-# GELU, written out, is nine operations. The folded cell turns a trace into a single kernel; the cell after it runs GELU as nine
+# GELU, written out, is nine operations, and the folded cell turns such a trace into a single kernel. The cell after it runs GELU as nine
 # kernels, then as two with a graph break between them, and finally as one.
 
 
@@ -358,7 +358,7 @@ for name, function in ways.items():
 # - *Longer:* A compiler also folds constants, shares repeated work, drops dead code and plans memory.
 # - *They ask next:* Why not fuse everything? A large matrix multiplication already does enough arithmetic per byte, and by default
 #   `torch.compile` calls the same library kernel for it as eager execution.
-# - *The trap:* Expecting fusion to save arithmetic. The same nine operations are computed.
+# - *The trap:* Expecting fusion to save arithmetic: the same nine operations are computed.
 # - *Proof:* `proof-fusion`, `proof-simplify`.
 
 # %% [markdown] tags=["short"]
@@ -387,10 +387,10 @@ meta = torch.ones(1000, 1000, device="meta")
 print("meta:", (meta @ meta).shape, "|", check.error((meta @ meta).sum().item))
 
 # %% [markdown]
-# Forward and backward pass are one graph. AOTAutograd splits such a joint graph in two and decides which results the forward graph
-# saves; PyTorch 2.13 saves the `tanh` here, as your graph reuses `%3`. The last line shows how a compiler traces a large
-# model without computing it: Dynamo runs **fake tensors** ([chapter 02b](02b_dtypes_and_dispatch.ipynb)), which hold no values, so `item()` has
-# nothing to return.
+# Forward and backward pass are one graph. AOTAutograd splits such a joint graph in two and decides which results the forward graph saves.
+# Here PyTorch 2.13 saves the `tanh`, just as your graph reuses `%3`. The last line shows how a compiler traces a large model without
+# computing it: Dynamo runs **fake tensors** ([chapter 02b](02b_dtypes_and_dispatch.ipynb)), which hold no values, so `item()` has nothing
+# to return.
 #
 # The first call compiles, which takes seconds to minutes. If a model repeats a block, compile the block instead of the model:
 # `for block in model.blocks: block.compile()`. [Chapter 08b](08b_a_compiler.ipynb) measures this *regional compilation*, and the CUDA
@@ -415,7 +415,6 @@ print("meta:", (meta @ meta).shape, "|", check.error((meta @ meta).sum().item))
 #   the compiled code calls the same kernels.
 # - *Longer:* With small batches the launches dominate, and `mode="reduce-overhead"` helps. With varying lengths I pad or mark dynamic
 #   dimensions. A break in a loop's body leaves the whole function eager.
-# - *They ask next:* What if compiling itself takes too long? I compile the repeated block, and keep the compiler's cache between runs.
 # - *They ask next:* Does DDP change the graphs? Yes, Dynamo splits them at DDP's gradient buckets, so that communication overlaps with
 #   the backward pass.
 # - *The trap:* Timing without synchronizing ([chapter 05](05_devices.ipynb)).
@@ -493,9 +492,9 @@ y = x * 0.5 if x > 100.0 else x
 print([evaluate(y, {x: number}) for number in (130.0, 50.0)])
 
 # %% [markdown]
-# `x > 100.0` is a `Node`, and objects are truthy by default. Python therefore takes the first branch while the graph is being
-# *built*, and the comparison never becomes part of the graph. PyTorch's old tracer warns, and TensorFlow 1 refuses to convert a
-# node to a bool. This toy does neither.
+# `x > 100.0` is a `Node`, and objects are truthy by default. Python therefore takes the first branch while the graph is being *built*,
+# and the comparison never becomes part of the graph. PyTorch's old tracer warns, and TensorFlow 1 refuses to convert a node to a bool,
+# but this toy does neither.
 
 # %% [markdown]
 # ### `cond` and `where`: the decision in the graph
@@ -537,13 +536,13 @@ for name, inner in (("sqrt(x)", lambda x: x), ("sqrt of a safe x", lambda x: tor
     print(f"where(x > 0, {name}, 0):".ljust(36), "result", result.tolist(), " gradient", x.grad.tolist())
 
 # %% [markdown]
-# At 0 the result is correct and the gradient is nan: `where` sends a zero gradient into the unused side, and the derivative of the
-# square root is infinite there, so 0 · ∞ is nan. The remedy is to make the *input* of the unused side safe.
+# At 0 the result is correct and the gradient is nan. `where` sends a zero gradient into the unused side, where the derivative of the
+# square root is infinite, and 0 · ∞ is nan. The remedy is to make the *input* of the unused side safe.
 #
 # **Interview · `if` or `cond`: how does a decision get into a graph?**
 #
-# - *Thirty seconds:* Python's `if` is decided when the graph is built, so a plain trace keeps one branch, and `torch.compile`
-#   breaks the graph and guards the result. `torch.cond` is a node that holds both branches and runs one of them.
+# - *Thirty seconds:* Python's `if` is decided when the graph is built, so a plain trace keeps one branch. `torch.compile` breaks the
+#   graph there and selects the rest by the result. `torch.cond` is a node that holds both branches and runs one of them.
 # - *Longer:* The same holds for loops: a Python `for` is unrolled, unless you use an operator such as `while_loop`, which is a node
 #   with a test and a body.
 # - *They ask next:* Is there a third way? `torch.where(x > 0, a, b)` computes both sides and selects element by element, and the side
@@ -600,8 +599,8 @@ for speeds in ([130.0], [50.0], [50.0, 20.0]):
 # **Interview · What does `tf.function` share with `torch.compile`, and where do they differ?**
 #
 # - *Thirty seconds:* Both capture graphs from a Python function, keep one for each kind of input, and capture again when none fits.
-#   `tf.function` chooses by a signature: dtype and shape of each tensor, the value of each Python argument. `torch.compile` checks
-#   guards on everything the graph used, globals and attributes included.
+#   TensorFlow chooses by a signature: dtype and shape of each tensor, and the value of each Python argument. PyTorch checks guards on
+#   everything the graph used, globals and attributes included.
 # - *Longer:* They treat control flow differently. AutoGraph rewrites the source, so an `if` on a tensor becomes a `cond` and a loop
 #   becomes a `while_loop`. Dynamo reads bytecode and breaks the graph there. At a `print` it breaks as well, so each call prints; in
 #   `tf.function` the body's Python code runs only during tracing, and `tf.print` is an operation.
@@ -615,8 +614,9 @@ for speeds in ([130.0], [50.0], [50.0, 20.0]):
 # Interviewers hardly ask about TensorFlow 1 any more, but exercise 6 uses it, and the names of a graph's parts come from there.
 #
 # ### TensorFlow 1: nodes and edges
-# Every program first described a graph. `course.tensorflow1` is a small copy of that library. A **placeholder** stands for an input, a **variable** holds a parameter, and a
-# **session** runs the nodes that you fetch. This graph describes a line, and its squared distance from `y`:
+# In TensorFlow 1, every program first described a graph. `course.tensorflow1` is a small copy of that library. A **placeholder** stands
+# for an input, a **variable** holds a parameter, and a **session** runs the nodes that you fetch. This graph describes a line, and its
+# squared distance from `y`:
 
 # %% tags=["proof-nodes-and-edges"]
 from course import tensorflow1 as tf
@@ -665,8 +665,8 @@ for count in range(1, 16):
 #
 # - *Thirty seconds:* In eager mode the forward pass records nodes, and `backward` walks them and fills `.grad`. In a static graph
 #   the graph is walked once, before it runs, and nodes that compute the derivatives are added (`tf.gradients`).
-# - *Longer:* A static runtime can therefore optimize forward and backward pass together. So can `torch.compile`: AOTAutograd
-#   traces the backward pass ahead of time.
+# - *Longer:* A static runtime can therefore optimize forward and backward pass together, as `torch.compile` does after AOTAutograd has
+#   traced both.
 # - *The trap:* Calling `minimize` inside the loop. It adds nodes in every iteration, so the graph keeps growing.
 # - *Proof:* `proof-line`, `proof-joint-graph`.
 
@@ -680,7 +680,7 @@ for count in range(1, 16):
 # | `tf.get_variable` | no | yes | raises an error, or shares it under `reuse` |
 #
 # #### Myth · "get_variable creates what is missing and shares what is there"
-# That is mostly true, but `reuse` decides:
+# That is mostly true, but `reuse` has the last word:
 
 # %% tags=["proof-scopes"]
 tf.reset_default_graph()
