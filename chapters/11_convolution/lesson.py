@@ -66,9 +66,9 @@ for name, mine in {"as it is": one, "negated": -one, "flipped": textbook(picture
     print(f"edge, {name:8} differs by at most {abs(mine - other).max():.2f}")
 
 # %% [markdown] tags=["short"]
-# The textbook flips the kernel, top to bottom and left to right. PyTorch doesn't; mathematicians call PyTorch's operation a
-# **cross-correlation**. For a learned kernel the difference doesn't matter: training simply finds the flipped kernel. But a
-# filter that you copy from a book may have to be flipped.
+# The textbook flips the kernel, top to bottom and left to right. PyTorch doesn't, and mathematicians call its operation a
+# **cross-correlation**. (Flipping this particular kernel happens to negate it.) For a learned kernel the difference doesn't matter,
+# because training simply finds the flipped kernel. But a filter that you copy from a book may have to be flipped.
 #
 # ## Kernel, stride, padding, dilation
 # With stride $t$, dilation $d$ and padding $p$, tap $i$ of the kernel (its row $i$) sees row $t y + d i - p$ of the image in window $y$.
@@ -110,15 +110,18 @@ for n, k, t, p, d in [(8, 3, 2, 0, 1), (7, 3, 2, 0, 1), (8, 3, 1, 1, 1), (8, 3, 
     print(f"size {n}, kernel {k}, stride {t}, padding {p}, dilation {d}: {count}, unseen {sorted(unseen)}")
 
 # %% [markdown] tags=["short"]
+# The last row goes unseen where the floor drops a remainder, as in the opening. Rows in the middle do where the stride exceeds the
+# kernel, or where every window jumps over the same rows.
+#
 # **Interview · How large is the output of a convolution?**
 #
-# - *Thirty seconds:* Along each dimension it has the floor of size plus two paddings, minus the effective kernel size, divided by the
-#   stride, plus one. The effective size is d(k − 1) + 1 for a dilation d. For example, 224 pixels with a kernel of 7, stride 2 and padding 3
-#   give 112.
+# - *Thirty seconds:* Along each dimension, I add two paddings to the size, subtract the effective kernel size, divide by the stride,
+#   round down, and add one. The effective size is d(k − 1) + 1 for a dilation d. For example, 224 pixels with a kernel of 7, stride 2 and
+#   padding 3 give 112.
 # - *Longer:* An odd kernel with padding d(k − 1)/2 and stride 1 keeps the size; a kernel of 3 with padding 1 and stride 2 halves an even
 #   size. Pooling layers use the same formula, and with `ceil_mode=True` they round up instead.
-# - *They ask next:* Is every pixel used? Not if the remainder of the division is larger than the padding: then the last pixels are
-#   dropped. A stride that is larger than the kernel also leaves gaps in the middle.
+# - *They ask next:* Is every pixel used? Not if the remainder of the division is larger than the padding, because then the last pixels
+#   are dropped. A stride that is larger than the kernel leaves gaps in the middle.
 # - *They ask next:* How do you port TensorFlow's `SAME`? With a stride of 2 and an even size, it has the shape of `padding=1` but other values,
 #   so I pad with `F.pad`. PyTorch's `padding="same"` raises an error if the stride isn't 1.
 # - *The trap:* Inverting the formula to get the input's size from the output's. The floor makes 7 and 8 both give 3.
@@ -128,8 +131,8 @@ for n, k, t, p, d in [(8, 3, 2, 0, 1), (7, 3, 2, 0, 1), (8, 3, 1, 1, 1), (8, 3, 
 # ## im2col: a convolution as a matrix multiplication
 # Each output is a dot product of the flattened kernel with a flattened window, and many dot products with the same vector are one matrix
 # multiplication. The code below writes the windows one below the other, as rows. The picture shows the transpose, with a window in each
-# column, as in PyTorch's `unfold` and in Caffe: hence the name im2col, *image to columns*. Both matrices are larger than the image: overlapping
-# windows copy the same pixels.
+# column, as in PyTorch's `unfold` and in Caffe: hence the name im2col, *image to columns*. Both matrices are larger than the image, with
+# stride 1 about k² times, because overlapping windows copy the same pixels.
 
 
 # %% tags=["proof-im2col", "proof-memory"]
@@ -172,13 +175,13 @@ pictures.grids(*as_columns, "↓", ("kernel", kernel), "@ columns =", ("result",
 #   differ; `cudnn.deterministic = True` allows only those that give the same digits in every run. Both are off by default.
 # - *They ask next:* Are float32 convolutions computed in float32? Not on tensor cores: `cudnn.allow_tf32` is on, which lets them round
 #   the factors to 10 bits of mantissa, while `torch.backends.cuda.matmul.allow_tf32` is off ([chapter 22](22_mixed_precision.ipynb)).
-# - *The trap:* Thinking that every convolution needs k² times the memory. Only im2col does. With a 1 × 1 kernel, stride 1 and no padding, not even im2col
-#   needs a copy: the image already *is* the column matrix.
+# - *The trap:* Thinking that every convolution needs k² times the memory, when only im2col does. With a 1 × 1 kernel, stride 1 and no
+#   padding, not even im2col needs a copy: the image already *is* the column matrix.
 # - *Proof:* `proof-im2col`, `proof-memory`, `proof-many-algorithms`; the defaults: `proof-rapid-fire`.
 #
 # ## The cost of a convolution: multiply-adds and memory
-# Every weight is used once for each output position, so an image costs (number of weights) × (output height × width) multiply-adds.
-# Compare an early layer of VGG-16 with a late one, and with a fully connected layer between the same activations:
+# Every weight is used once for each output position, so an image costs (number of weights) × (output height × width) multiply-adds, the
+# biases aside. Compare an early layer of VGG-16 with a late one, and with a fully connected layer between the same activations:
 
 # %% tags=["proof-cost"]
 for name, channels, side in (("second layer", 64, 224), ("last layer", 512, 14)):
@@ -205,21 +208,23 @@ print(f"fully connected, in place of the second layer: {(64 * 224**2) ** 2:.1e} 
 #
 # **Interview · How many multiply-adds does a convolution need, and how much memory do its activations take?**
 #
-# - *Thirty seconds:* Each weight is used once per output position, so the multiply-adds for one image are out × (in / groups) × k² × H × W,
-#   with the size of the *output* (`groups` is 1 in an ordinary convolution; see below). The output has batch × out × H × W elements. For its backward pass a convolution keeps its input,
-#   so in a chain of layers every output is kept once, as the next layer's input. The number of parameters doesn't depend on the image at all.
+# - *Thirty seconds:* Each weight is used once per output position. So one image takes out × (in / groups) × k² × H × W multiply-adds,
+#   where H × W is the size of the *output*, and `groups` is 1 in an ordinary convolution. The output has batch × out × H × W elements.
+#   For its backward pass a convolution keeps its input, so in a chain of layers every output is kept once, as the next layer's input. The
+#   number of parameters doesn't depend on the image at all.
 # - *Longer:* A training step needs about three times the arithmetic of a forward pass: the gradients of weight and input are
-#   multiplications of the same size. Halving the resolution divides arithmetic and activations by four. With a large batch the
-#   activations, and not the weights, fill the memory ([chapter 22b](22b_memory.ipynb)).
+#   multiplications of the same size. Halving the resolution divides arithmetic and activations by four. With a large batch it is the
+#   activations, not the weights, that fill the memory ([chapter 22b](22b_memory.ipynb)).
 # - *They ask next:* Are these FLOPs? A multiply-add is two floating-point operations, but many papers count it as one: the ResNet paper
-#   writes "FLOPs (multiply-adds)". Ask which is meant.
+#   writes "FLOPs (multiply-adds)". So I ask which is meant.
 # - *The trap:* Judging speed by this count alone. A depthwise convolution has few multiply-adds, but also few for each byte that it
 #   loads, so it is limited by memory bandwidth.
 # - *Proof:* `proof-cost`; depthwise: `proof-channels`.
 #
 # ## NHWC and `channels_last`
-# A colour image can be stored plane by plane, which is called NCHW, or pixel by pixel with all channels of a pixel side by side, which is NHWC.
-# In PyTorch the second is a *memory format*: the shape stays (N, C, H, W), and only the strides change.
+# A colour image can be stored plane by plane, which is called NCHW, or pixel by pixel with all channels of a pixel side by side, which is
+# NHWC. In PyTorch the second is a *memory format*: the shape stays (N, C, H, W), and only the strides change. A convolution keeps the
+# format of its input, as the second line of the output shows.
 
 # %% tags=["proof-channels-last"]
 x, conv = torch.rand(2, 64, 8, 8), torch.nn.Conv2d(64, 32, 3)
@@ -237,8 +242,8 @@ print(f"results differ by at most {(conv(x) - conv(last)).abs().amax().item():.3
 # - *Longer:* I convert the model and its input with `.to(memory_format=torch.channels_last)`. Convolutions, pools and batch norms
 #   keep the format. An elementwise operation keeps it if its first operand has it, so `skip + x` loses it when only `x` has
 #   it. The format pays most in float16 or bfloat16 with channel counts that are multiples of 8.
-# - *They ask next:* What can break? `view`: flattening an image of this layout needs a copy. Use `flatten` or `reshape`, which
-#   return the elements in NCHW order as before.
+# - *They ask next:* What can break? `view` can, because flattening an image of this layout needs a copy. Use `flatten` or `reshape`,
+#   which return the elements in NCHW order as before.
 # - *The trap:* Calling `permute(0, 2, 3, 1)` instead. It changes the shape, and the layers expect the channels in dimension 1.
 # - *Proof:* `proof-channels-last`; the same multiplication in NHWC: `proof-NHWC`.
 
@@ -261,8 +266,9 @@ for size, stride in (6, (1, 1)), (8, (2, 2)):
 pictures.grids(("stride 1", counts[0]), "and", ("the opening: stride 2", counts[1], counts[1] == 0))
 
 # %% [markdown]
-# Each pixel shows how many windows saw it. In the right-hand grid, no window sees the last row and the last column: their gradient is 0,
-# so training learns nothing from them.
+# The two inner products agree, as they must if `col2im` is the transpose of `im2col`. In the pictures, each pixel shows how many windows
+# saw it. In the right-hand grid, no window sees the last row and the last column, so their gradient is 0 and training learns nothing from
+# them.
 #
 # **Interview · What is the gradient of a convolution?**
 #
@@ -302,8 +308,8 @@ print(f"gradients differ by at most {abs(np.subtract(*[each.numpy() for each in 
 # same digits.
 #
 # ## Channels and `groups`
-# A 3 × 3 kernel really has the shape in × 3 × 3: it sees *all* input channels and makes *one* output channel. `groups` splits the channels
-# into separate convolutions.
+# A 3 × 3 kernel really has the shape in × 3 × 3: it sees *all* input channels and makes *one* output channel. `groups` splits the
+# channels into separate convolutions. The cell counts the input channels on which the first output channel depends.
 
 # %% tags=["proof-channels"]
 x = torch.zeros(1, 64, 8, 8, requires_grad=True)
@@ -321,11 +327,12 @@ for name, k, groups in [("ordinary", 3, 1), ("4 groups", 3, 4), ("depthwise", 3,
 #   again, and the two together are a depthwise separable convolution.
 # - *Longer:* For 64 channels and a 3 × 3 kernel, it has 576 + 4,096 weights instead of 36,864.
 # - *They ask next:* What shape does the weight have? (out, in / groups, kh, kw), so `groups` has to divide both channel counts.
-# - *The trap:* Thinking that a kernel works on one channel. That is true only of a depthwise convolution.
+# - *The trap:* Thinking that a kernel works on one channel, which is true only of a depthwise convolution.
 # - *Proof:* `proof-channels`.
 #
 # ## 1 × 1 convolutions
-# When the window is a single pixel, the convolution is a linear layer over the channels, and all pixels share its weights.
+# When the window is a single pixel, the convolution is a linear layer over the channels, and all pixels share its weights. The last line
+# compares a 3 × 3 layer with a *bottleneck*, which has fewer channels in the middle.
 
 # %% tags=["proof-one-by-one"]
 x, w = torch.rand(2, 64, 5, 5), torch.rand(16, 64, 1, 1)
@@ -342,7 +349,7 @@ print("256 to 256 channels, 3 × 3:", 256 * 256 * 9, "weights; through 64 and ba
 # - *Longer:* ResNet's bottlenecks first reduce the channels with it, so the 3 × 3 in the middle is cheap, and then restore them. Two of them
 #   with a nonlinearity in between are a small network at each pixel.
 # - *They ask next:* Does it see neighbours? No, so it adds nothing to the receptive field.
-# - *The trap:* Thinking that it only multiplies by a number. It multiplies by an out × in matrix.
+# - *The trap:* Thinking that it only multiplies by a number, when it multiplies by an out × in matrix.
 # - *Proof:* `proof-one-by-one`.
 #
 # ## Causal convolution in one dimension
@@ -361,6 +368,8 @@ for name, result in results.items():
     print(f"{name}: length {result.shape[2]}, output 5 sees inputs {grad.flatten().nonzero().flatten().tolist()}")
 
 # %% [markdown]
+# With symmetric padding, output 5 sees input 7, which lies in the future. With the zeros on the left it sees none later than 5.
+#
 # **Interview · What is a causal convolution?**
 #
 # - *Thirty seconds:* A convolution over time in which output t depends only on inputs up to t. I pad d(k − 1) zeros on the left and none
@@ -368,8 +377,8 @@ for name, result in results.items():
 # - *Longer:* With dilations 1, 2, 4 and so on, the receptive field doubles with each layer, as in WaveNet. Mamba's block has a short
 #   depthwise one with four taps. Generating needs only the last d(k − 1) inputs as its state.
 # - *They ask next:* How do you test it? Take the gradient of output t and check that it is zero for all later inputs.
-# - *The trap:* Writing `padding=d * (k - 1)` and keeping all outputs. It pads both sides, so the last d(k − 1) have to be removed. Another
-#   one is passing a transformer's layout: `Conv1d` expects the channels before the length.
+# - *The trap:* Writing `padding=d * (k - 1)` and keeping all outputs, although it pads both sides and the last d(k − 1) have to be
+#   removed. Another trap is a transformer's layout, because `Conv1d` expects the channels before the length.
 # - *Proof:* `proof-causal`.
 #
 # ## Receptive field
@@ -404,8 +413,9 @@ about = "How much each pixel counts for a unit: flat in one layer, and a bell af
 pictures.curves(shares, xlabel="distance from the unit (pixels)", ylabel="share of the gradient", alt=about)
 
 # %% [markdown]
-# In one layer all three pixels count equally. After ten, most of the gradient falls on the middle, from which more paths lead to
-# the unit. This is the *effective receptive field*.
+# The measured fields are the computed ones. But within a field the pixels count unequally: in one layer all three have the same share,
+# whereas after ten most of the gradient falls on the middle, from which more paths lead to the unit. This is the *effective receptive
+# field*.
 #
 # **Interview · How large is a receptive field, and how do you enlarge it?**
 #
@@ -415,7 +425,7 @@ pictures.curves(shares, xlabel="distance from the unit (pixels)", ylabel="share 
 #   them.
 # - *They ask next:* Do all pixels in it count equally? Not after a few layers: those in the middle count most, since most paths lead
 #   there.
-# - *The trap:* Forgetting the strides. Without them you would compute 11 pixels for LeNet's four layers, which see 16.
+# - *The trap:* Forgetting the strides, without which you would compute 11 pixels for LeNet's four layers instead of 16.
 # - *Proof:* `proof-receptive-field`.
 #
 # ## Equivariance and invariance
@@ -440,11 +450,11 @@ for stride, pixels in (1, 1), (2, 2), (2, 1):
 # - *Thirty seconds:* Not by itself. A convolution with stride 1 is *equivariant*: away from the border, moving the image moves the output.
 #   Invariance comes at the end, when global average pooling discards the positions.
 # - *Longer:* Strides and pools sample only some positions, so only shifts by multiples of the total stride remain exact, and fine detail
-#   *aliases*. Blurring before the subsampling helps. Zero padding breaks the symmetry, too: it marks the border.
+#   *aliases* unless you blur before the subsampling. Zero padding breaks the symmetry, too, because it marks the border.
 # - *They ask next:* Would you take a CNN or a vision transformer? With little data, a CNN: locality and shared weights are
 #   *inductive biases* that make up for data. A transformer has to learn such structure and pays off with large-scale pretraining, although
 #   ConvNeXt, a CNN with depthwise 7 × 7 kernels, keeps up.
-# - *The trap:* Answering yes because the weights are shared. Sharing gives only equivariance.
+# - *The trap:* Answering yes because the weights are shared, which gives only equivariance.
 # - *Proof:* `proof-equivariance`.
 #
 # ## Rapid fire
@@ -585,7 +595,7 @@ for ceil in (False, True):
 # %% [markdown]
 # ### NHWC: patches times a filter matrix
 # TensorFlow's usual layout is NHWC, and its filters are (kh, kw, in, out). A *row* of the patches is then multiplied by a *column* of the
-# filter matrix, here 30 × 12 times 12 × 4, and the result has the layout that the next layer's input needs.
+# filter matrix, here 30 × 12 times 12 × 4. The result has the layout that the next layer's input needs.
 
 
 # %% tags=["proof-NHWC"]
