@@ -86,7 +86,7 @@ pictures.slider(product, start={"v": (1.0, 10.0)}, v=[(1.0, 0.0), (0.0, 1.0), (1
 # input.
 #
 # For $J$ itself, ask for one row at a time, as `rows` does. Since each row needs the saved tensors again, `retain_graph=True` keeps them.
-# `create_graph=True` goes further and records the backward pass, so that the gradient can be differentiated, which works because the
+# `create_graph=True` goes further and records the backward pass, so that the gradient can be differentiated. This works because the
 # backward formulas are made of recorded operations.
 
 # %% tags=["proof-create-graph"]
@@ -98,7 +98,8 @@ print(*derivatives, sep="\n")
 print("with retain_graph alone:", mytorch.autograd.grad(x**3, x, retain_graph=True)[0])
 
 # %% [markdown]
-# These are $x^3$, $3x^2$, $6x$ and 6 at $x = 2$. Newton's method and gradient penalties, among others, need such second derivatives.
+# These are $x^3$, $3x^2$, $6x$ and 6 at $x = 2$. The gradient in the last line has no `grad_fn`, so it can't be differentiated again.
+# Newton's method and gradient penalties, among others, need such second derivatives.
 #
 # **Interview · Why does `backward` need an argument when the result isn't a scalar?**
 #
@@ -106,7 +107,7 @@ print("with retain_graph alone:", mytorch.autograd.grad(x**3, x, retain_graph=Tr
 #   result. For a scalar the weight is 1, so PyTorch fills it in.
 # - *They ask next:* What if you want the whole Jacobian? One pass for each output, as in `rows`; `torch.func.jacrev` and
 #   `torch.autograd.functional.jacobian` do it for you.
-# - *The trap:* Passing `torch.ones_like(y)` to get "the derivative". What you get is the derivative of the sum.
+# - *The trap:* Passing `torch.ones_like(y)` to get "the derivative", which gives the derivative of the sum.
 # - *Proof:* `proof-vector-jacobian`.
 #
 # **Interview · `retain_graph` or `create_graph`?**
@@ -123,10 +124,10 @@ print("with retain_graph alone:", mytorch.autograd.grad(x**3, x, retain_graph=Tr
 # - *Proof:* `proof-create-graph`, `proof-grad-of-grad`.
 #
 # ### Reverse mode and forward mode
-# One backward pass gives one row of the Jacobian. The Jacobian of a loss has a single row, however many parameters there are, which is why
-# networks are trained in **reverse mode**. **Forward mode** gives one column a pass, or in general a combination of columns, the
+# One backward pass gives one row of the Jacobian. The Jacobian of a loss has a single row, however many parameters there are, which is
+# why networks are trained in **reverse mode**. **Forward mode** gives one column a pass, or in general a combination of columns, the
 # **Jacobian–vector product** (JVP) $J u$. You can also get it from two passes in reverse mode: $v^\top J u$ is linear in $v$, so its
-# gradient with respect to $v$ is $J u$.
+# gradient with respect to $v$ is $J u$, whatever the value of $v$, which is called `dummy` below.
 
 
 # %% tags=["proof-two-passes"]
@@ -148,7 +149,7 @@ print("J @ u by two passes:", column.tolist(), "  by differences:", [round(each,
 # - *Thirty seconds:* For a whole Jacobian without special structure, reverse mode costs one pass per output, and forward mode costs
 #   one pass per input. A loss has one output and millions of inputs, so training uses reverse mode.
 # - *Longer:* Forward mode computes the derivative along with the function, so it doesn't have to save tensors. In PyTorch it is
-#   `torch.func.jvp`, or `linearize` for many vectors at one point. `jacfwd` and `jacrev` build whole Jacobians.
+#   `torch.func.jvp`, or `linearize` for many vectors at one point, and `jacfwd` and `jacrev` build whole Jacobians.
 # - *They ask next:* How would you compute a Hessian? Forward over reverse: one pass for each column, that is for each input, and each
 #   pass costs a small multiple of a gradient.
 # - *They ask next:* And a Gauss–Newton product, $J^\top J u$? A JVP followed by a VJP, without second derivatives.
@@ -191,9 +192,10 @@ print("vmap of grad:", per_sample.squeeze(1).tolist())
 #   makes it a function that returns the gradient, and `vmap` adds the batch dimension, so everything runs in one vectorized pass.
 # - *Longer:* For an `nn.Module`, `torch.func.functional_call` passes the parameters as an argument. For linear layers, the outer product of
 #   the output's gradient and the input gives the same, and libraries for differential privacy use hooks to do that.
-# - *They ask next:* What does it cost? The memory of one gradient for each sample. If only their norms are needed, the outer product doesn't
-#   have to be formed.
-# - *The trap:* Keeping batch norm in train mode. It mixes the samples, so a sample's gradient depends on the rest of the batch.
+# - *They ask next:* What does it cost? The memory of one gradient for each sample, unless only their norms are needed: then the outer
+#   product doesn't have to be formed.
+# - *The trap:* Keeping batch norm in train mode, where it mixes the samples, so that a sample's gradient depends on the rest of the
+#   batch.
 # - *Proof:* `proof-per-sample`; batch norm: [chapter 12](12_norm_dropout_and_modes.ipynb).
 #
 # ## A formula of your own
@@ -217,20 +219,23 @@ print("x:", node.x.tolist())
 print("saved_tensors:", str(check.error(lambda: node.saved_tensors)).partition(" by")[0])
 
 # %% [markdown]
+# The attribute holds the new values without complaint, while `saved_tensors` compares versions and raises an error.
+#
 # **Interview · When do you write an `autograd.Function`, and what goes wrong?**
 #
-# - *Thirty seconds:* I write one when autograd can't see the operation, such as a C++ kernel or a NumPy call, when the operation should
-#   have a different derivative, or when a formula is cheaper or more stable than the recorded steps. The most frequent mistake is to store
-#   tensors on `ctx` instead of calling `save_for_backward`.
+# - *Thirty seconds:* I write one when autograd can't see the operation, as with a C++ kernel or a NumPy call. Other reasons are a
+#   derivative that should differ from the true one, and a formula that is cheaper or more stable than the recorded steps. The most
+#   frequent mistake is to store tensors on `ctx` instead of calling `save_for_backward`.
 # - *Longer:* `backward` returns one gradient for each argument of `forward`, and `None` where there is none. PyTorch ignores a
 #   surplus of `None`, but any other surplus raises "returned an incorrect number of gradients".
 # - *They ask next:* How do you test it? I run `gradcheck` in float64, and also `gradgradcheck` if it should be differentiated twice.
-# - *The trap:* Storing a tensor as an attribute of `ctx`. Above, the formula would silently compute with `[10, 20]`.
+# - *The trap:* Storing a tensor as an attribute of `ctx`, so that the formula above would silently compute with `[10, 20]`.
 # - *Proof:* `proof-save-for-backward`, `proof-gradcheck`; second derivatives: `proof-once-differentiable`.
 #
 # ### Custom operations: `torch.library.custom_op`
 # Only autograd deals with a `Function`. `torch.library.custom_op` declares an operation for the whole dispatcher ([chapter
-# 02b](02b_dtypes_and_dispatch.ipynb)), with a schema, a kernel for each device, and a backward formula that you register:
+# 02b](02b_dtypes_and_dispatch.ipynb)), with a schema, a kernel for each device, and a backward formula that you register, together with a
+# `setup_context` that saves what the formula needs:
 
 
 # %% tags=["proof-cube"]
@@ -264,7 +269,8 @@ print("x.grad:", x.grad, "  node:", cube(x).grad_fn.name())
 #   the result's shape and dtype. `torch.library.opcheck` tests whether they fit together. `triton_op` lets the
 #   compiler look inside a Triton kernel.
 # - *They ask next:* What happens without `register_autograd`? The forward pass works, and `backward` raises an error.
-# - *The trap:* Writing to an argument without naming it in `mutates_args`. The call still goes through, and only `opcheck` complains.
+# - *The trap:* Writing to an argument without naming it in `mutates_args`, because the call still goes through and only `opcheck`
+#   complains.
 # - *Proof:* `proof-cube`.
 #
 # ## Finite differences and `gradcheck`
@@ -319,8 +325,8 @@ for name, case in cases.items():
     print(f"{name:18}", "passes" if error is None else "fails: " + str(error).partition(",")[0])
 
 # %% [markdown]
-# `abs` at 0 passes although it has a kink there: both sides cancel, and PyTorch's formula gives 0 as well. So `gradcheck` can also
-# miss a kink. In exercise 2 you give `mytorch` a `gradcheck`, and in exercise 5 you measure the best step.
+# `abs` at 0 passes although it has a kink there: both sides cancel, and PyTorch's formula gives 0 as well, so `gradcheck` can miss a
+# kink. In exercise 2 you give `mytorch` a `gradcheck`, and in exercise 5 you measure the best step.
 #
 # **Interview · How do you know that a gradient is right?**
 #
@@ -384,7 +390,7 @@ print("w after backward:", [round(each, 2) for each in w.tolist()], "  w.grad:",
 
 # %% [markdown]
 # The guard matters: PyTorch and `mytorch` also call this hook if no gradient arrived, for example after a `Function` that returned
-# `None`; then `.grad` is still `None`. (minitorch doesn't call the hook in that case.)
+# `None`, and then `.grad` is still `None`. (minitorch doesn't call the hook in that case.)
 #
 # **Interview · When does a tensor's hook run, and what can it change?**
 #
@@ -414,19 +420,20 @@ for name, result in zip(("where after the root: ", "where before the root:"), gu
     print(name, torch.autograd.grad(result.sum(), x)[0].tolist())
 
 # %% [markdown]
-# Anomaly mode blames the wrong operation in the third call. The logarithm of a negative number made that NaN in the *forward* pass;
-# the multiplication was merely the first node that met it in the backward pass. This is the usual case in practice, so check
-# the data, the activations and the loss with `isnan` first.
+# Anomaly mode blames the wrong operation in the third call. The logarithm of a negative number made that NaN in the *forward* pass; the
+# multiplication was merely the first node that met it in the backward pass. This is the usual case in practice, so check the data, the
+# activations and the loss with `isnan` first. The last two lines show a famous remedy: `where` helps only if it makes the input safe
+# *before* the square root.
 #
 # **Interview · A gradient is `nan`. How do you find the operation?**
 #
 # - *Thirty seconds:* First I check the forward pass with `isnan`, from the data to the loss. If it is clean, the NaN was born in the
 #   backward pass, and I run one step under `torch.autograd.detect_anomaly()`. It raises an error at the first node whose backward returns
 #   NaN, and shows where that node was recorded.
-# - *Longer:* It detects only NaN. The gradient of `x.sqrt().sum()` at 0 is infinite, and no error is raised.
+# - *Longer:* It detects only NaN, so the gradient of `x.sqrt().sum()` at 0, which is infinite, raises no error.
 # - *They ask next:* What are the usual suspects? A square root, a logarithm or a division at 0, and `0 * inf`.
 # - *The trap:* Hiding the NaN with `torch.where(x > 0, x.sqrt(), 0)`. The branch that isn't taken gets a gradient of 0, and 0 times
-#   infinity is NaN. The input has to be made safe before the square root.
+#   infinity is NaN, so the input has to be made safe before the square root.
 # - *Proof:* `proof-anomaly`.
 
 # %% [markdown] given="mytorch.autograd.function:Function.apply"
@@ -440,13 +447,18 @@ import inspect
 print(inspect.getsource(torch.autograd.Function.apply))
 
 # %% [markdown]
-# This is minitorch's version, and PyTorch's does the same. Both had to add `setup_context`, a newer style in which `forward` gets no `ctx`;
-# keyword arguments, which `_by_position` puts in order; and, in `_recorded`, inputs that `forward` wrote to. `_backward_cls` makes the
-# node, and `grad_mode.asked` is `Mode.enabled`.
+# This is minitorch's version, and PyTorch's does the same. Both had to add four things:
+#
+# - `setup_context`, a newer style in which `forward` gets no `ctx`;
+# - keyword arguments, which `_by_position` puts in order;
+# - transforms such as `vmap`, which `levels()` lists and which run the function in their own way;
+# - inputs that `forward` wrote to, which `_recorded` handles.
+#
+# `_backward_cls` makes the node, and `grad_mode.asked` is `Mode.enabled`.
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. `backward(v)` computes the vector–Jacobian product $v^\top J$. For a scalar, $v = 1$.
+# 1. `backward(v)` computes the vector–Jacobian product $v^\top J$, with $v = 1$ for a scalar.
 # 2. `retain_graph` keeps saved tensors, and `create_graph` records the backward pass.
 # 3. Backward formulas are made of recorded operations, so a gradient can be differentiated.
 # 4. After a backward pass, `.grad` has a history only if you asked with `create_graph=True`, and even then not always.
@@ -473,10 +485,10 @@ print("x.grad:", x.grad.tolist(), "  requires grad:", x.grad.requires_grad)
 
 # %% [markdown]
 # ## You try
-# [Seven exercises](../exercises/07b_vector_jacobian_products.ipynb), 17 points: predict a vector–Jacobian product; give `mytorch` its
-# gradcheck and its hooks; write a rounding that lets gradients through; multiply a Hessian by a vector; fix a penalty that has no effect;
-# and measure the best step of a central difference. [Chapter 08](08_static_and_dynamic_graphs.ipynb) looks at the graph as a whole and asks
-# what you can do with it before it runs.
+# In [seven exercises](../exercises/07b_vector_jacobian_products.ipynb) you predict a vector–Jacobian product, give `mytorch` its
+# gradcheck and its hooks, and write a rounding that lets gradients through. Then you multiply a Hessian by a vector, fix a penalty that
+# has no effect, and measure the best step of a central difference. [Chapter 08](08_static_and_dynamic_graphs.ipynb) looks at the graph as
+# a whole and asks what you can do with it before it runs.
 #
 # ## If you have time
 # ### `once_differentiable` and `mark_dirty`
