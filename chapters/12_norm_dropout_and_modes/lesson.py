@@ -58,13 +58,13 @@ for layer in layers:
 #
 # **Interview · A model gives the same input different answers. What do you check?**
 #
-# - *Thirty seconds:* I check the mode first. In training mode dropout draws a new mask in each call, and batch norm depends on the
-#   rest of the batch. `model.eval()` stops both, provided that the batch norm keeps running statistics.
+# - *Thirty seconds:* First I check the mode: in training mode dropout draws a new mask in each call, and batch norm depends on the rest
+#   of the batch. `model.eval()` stops both, provided that the batch norm keeps running statistics.
 # - *Longer:* Then I print `training` for each module: somebody may have switched one part by itself, and a later `model.train()`
 #   switches all of it back. Functional dropout doesn't read the module's mode at all.
 # - *They ask next:* Why might the answers still differ in the last digits? A different batch size or thread count changes the order of
 #   summation ([chapter 02b](02b_dtypes_and_dispatch.ipynb)).
-# - *The trap:* Setting the seed before each call. That only repeats the mask; the rest of the batch still changes the answer.
+# - *The trap:* Setting the seed before each call, which only repeats the mask, while the rest of the batch still changes the answer.
 # - *Proof:* `proof-company`, `proof-modes`, `proof-functional-dropout`.
 #
 # ## Batch norm
@@ -128,21 +128,21 @@ for groups, name in {1: "layer norm", 2: "two by hand", 4: "instance norm"}.item
 #   statistics within one sample, so it doesn't depend on the batch size, and training and evaluation agree.
 # - *They ask next:* How does it relate to the other norms? One group is layer norm over channels and positions, and as many groups as
 #   channels is instance norm, apart from the learned weights.
-# - *The trap:* Expecting one weight and bias per group. They are per channel, although the statistics are per group.
+# - *The trap:* Expecting one weight and bias per group, when only the statistics are per group.
 # - *Proof:* `proof-group-norm`, `proof-modes`.
 
 # %% [markdown]
 # ### Break it: a batch of one row
-# Now give the layer a single row. As the mean of one row is the row itself, every element becomes 0:
+# Now give the layer a single row. Its mean is the row itself, so every element becomes 0:
 
 # %% tags=["proof-one-row"]
 print("by hand:", normalize(batch[:1], 0).tolist())
 print(repr(check.error(nn.BatchNorm1d(4), batch[:1])))
 
 # %% [markdown]
-# PyTorch refuses such a batch. But a prediction shouldn't depend on the other rows of a large batch either, so batch norm keeps **running
-# statistics** while it trains and uses them in evaluation. Each batch moves them a little towards its own: `running = (1 - momentum) *
-# running + momentum * new`.
+# PyTorch refuses such a batch, but a prediction shouldn't depend on the other rows of a large batch either. So batch norm keeps **running
+# statistics** while it trains and uses them in evaluation. Each batch moves them a little towards its own:
+# `running = (1 - momentum) * running + momentum * new`.
 
 # %% tags=["proof-running"]
 pair, bn = torch.tensor([[10.0], [14.0]]), nn.BatchNorm1d(1, momentum=0.1)
@@ -161,16 +161,16 @@ for momentum in (0.01, 0.1, 0.5):
 pictures.curves(curves, xlabel="batches seen", ylabel="running mean (the data's mean is 2)")
 
 # %% [markdown]
-# This momentum is the weight of the *new* batch; an optimizer's momentum multiplies the *old* value. If it is small, the statistics
-# move slowly and smoothly, and if it is large, they move fast and are noisy. There are also two variances: the batch is normalized by its
-# biased variance (divided by n), but the running variance estimates that of all the data, so it is updated with the unbiased variance
-# (divided by n − 1).
+# This momentum is the weight of the *new* batch; an optimizer's momentum multiplies the *old* value. If it is small, the statistics move
+# slowly and smoothly, and if it is large, they move fast and are noisy. There are also two variances. The batch is normalized by its
+# biased variance (divided by n), but the running variance estimates that of all the data, so it is updated with the unbiased one (divided
+# by n − 1).
 #
 # **Interview · What does batch norm do in training, and what in evaluation?**
 #
 # - *Thirty seconds:* In training it normalizes each channel by the batch's mean and variance, and it updates running averages of both. In
 #   evaluation it uses those averages and leaves them unchanged. The learned weight and bias are applied in both modes.
-# - *Longer:* In training, gradients flow through the batch's mean and variance; the running statistics are constants. With
+# - *Longer:* In training, gradients flow through the batch's mean and variance, while the running statistics are constants. With
 #   `track_running_stats=False`, evaluation uses the batch's statistics as well.
 # - *They ask next:* Why does batch norm help? The paper named *internal covariate shift*, but networks to which that shift is added
 #   again on purpose still train faster ([Santurkar 2018](https://arxiv.org/abs/1805.11604)). The better supported reasons are a
@@ -180,7 +180,8 @@ pictures.curves(curves, xlabel="batches seen", ylabel="running mean (the data's 
 # - *They ask next:* Which statistics does it use under DDP? Each rank normalizes by its own rows, and before the forward pass the running
 #   statistics of rank 0 are copied to the others. `SyncBatchNorm` uses the statistics of all ranks' rows instead ([chapter
 #   23](23_multi_gpu.ipynb)).
-# - *The trap:* Judging batch norm by `eval()` on a model that was never trained. The statistics are still 0 and 1, so it does almost nothing.
+# - *The trap:* Judging batch norm by `eval()` on a model that was never trained, where the statistics are still 0 and 1 and it does
+#   almost nothing.
 # - *Proof:* `proof-batch-norm`, `proof-one-row`, `proof-running`, `proof-frozen`.
 
 # %% [markdown] given="mytorch.nn.normalization:per_channel mytorch.nn.normalization:BatchNorm.forward"
@@ -211,9 +212,9 @@ print(f"largest bias gradient in training: {linear.bias.grad.abs().max().item():
 print("bias gradient in evaluation mode: from {:.1f} to {:.1f}".format(*slope.aminmax()))
 
 # %% [markdown]
-# The gradients follow from this: the bias gets only rounding noise, and weights that are 100 times as large get a gradient of 1/100. A bias
-# before a batch norm therefore learns nothing useful, although Adam still moves it, because Adam divides by that noise. ResNet omits it
-# with `bias=False`. (If the norm is frozen in evaluation mode, its mean is a constant, and the bias does learn.)
+# The gradients follow from this: the bias gets only rounding noise, and weights that are 100 times as large get a gradient of 1/100. A
+# bias before a batch norm therefore learns nothing useful, which is why ResNet omits it with `bias=False`. (Adam still moves it, because
+# Adam divides by that noise. If the norm is frozen in evaluation mode, its mean is a constant, and the bias does learn.)
 #
 # For the same reason the initial scale of the weights matters much less. Here are chapter 10's twenty layers, with the small weights that
 # `nn.Linear` starts with, on three seeds:
@@ -250,6 +251,8 @@ print("lowest loss:", {name: round(min(losses), 1) for name, losses in curves.it
 pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt="It stays at 0.69 without a norm, and falls with one.")
 
 # %% [markdown] tags=["short"]
+# Without a norm the loss stays at ln 2 = 0.69, as if the network guessed; with batch norm it falls almost to 0 on each seed.
+#
 # **Interview · Why do convolutions before a batch norm have `bias=False`?**
 #
 # - *Thirty seconds:* Batch norm subtracts the mean of each channel, and the bias disappears with it. The norm's own bias does that job
@@ -257,8 +260,8 @@ pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt="It stays at 0.
 # - *Longer:* In training, the output doesn't depend on the bias at all, so the bias's gradient is 0 up to rounding.
 # - *They ask next:* Can you remove batch norm after training? Yes, if a linear layer or a convolution comes before it, because in
 #   evaluation the norm is a fixed scale and shift per channel, which can be folded into that layer (exercise 5).
-# - *The trap:* Removing the bias from a *trained* network. The running mean was measured with it and is still subtracted, so
-#   exercise 5's formula contains both.
+# - *The trap:* Removing the bias from a *trained* network, although the running mean was measured with it and is still subtracted.
+#   Exercise 5's formula contains both.
 # - *Proof:* `proof-invariant`.
 #
 # ## Layer norm
@@ -280,11 +283,12 @@ thousandths = (torch.full((1, 4), 1e-3, dtype=dtype) for dtype in (torch.float16
 print("RMS norm of 0.001 in 16, 32, 64 bits:", [round(nn.RMSNorm(4)(x).max().item(), 2) for x in thousandths])
 
 # %% [markdown]
-# **RMS norm** divides each row by its root mean square and doesn't subtract the mean first, so the rows' means don't become 0.
+# **RMS norm** divides each row by its root mean square and doesn't subtract the mean first, so the rows' means don't become 0. (Its `eps`
+# explains the last line.)
 #
-# In the three lines about texts, only the last word was changed. With layer norm, only its own row moves. With batch norm over all the
-# words, *every* row moves in training, including the first one, so that row has seen the future. A model that must predict the next word
-# would learn to use that information, although in evaluation, with the running statistics, it is no longer there.
+# In the three lines about texts, only the last word was changed. With layer norm, only its own row moves, whereas with batch norm over
+# all the words *every* row moves in training. Even the first one does, so that row has seen the future. A model that must predict the
+# next word would learn to use that information, although in evaluation, with the running statistics, it is no longer there.
 #
 # **Interview · Batch norm or layer norm?**
 #
@@ -297,7 +301,7 @@ print("RMS norm of 0.001 in 16, 32, 64 bits:", [round(nn.RMSNorm(4)(x).max().ite
 # - *They ask next:* Why do GPTs use layer norm? In training, a mean over positions would leak later words into earlier ones, and padding
 #   would count as well. "There may be one row in the batch" is not a reason: evaluation doesn't use the batch. Whether the norm
 #   stands before or after the attention is the subject of [chapter 14](14_attention.ipynb).
-# - *The trap:* Writing `LayerNorm(4)` for four channels. It normalizes the *last* dimension, which is W for images (N, C, H, W).
+# - *The trap:* Writing `LayerNorm(4)` for four channels, although it normalizes the *last* dimension, which is W for images (N, C, H, W).
 #   If W happens to be 4, the wrong elements are normalized silently; otherwise an error is raised.
 # - *Proof:* `proof-layer-norm`, `proof-modes`.
 #
@@ -306,9 +310,9 @@ print("RMS norm of 0.001 in 16, 32, 64 bits:", [round(nn.RMSNorm(4)(x).max().ite
 # - *Thirty seconds:* The mean and the bias: it divides each sample by the root mean square over its last dimensions and multiplies
 #   by a weight. That is cheaper than layer norm, and the quality is about the same.
 # - *Longer:* Like layer norm, it looks at one sample alone, so it needs no running statistics and the modes agree. Scaling the input by
-#   ten changes neither result, apart from the effect of `eps`. A constant shift changes only RMS norm's.
+#   ten changes neither result, apart from the effect of `eps`, whereas a constant shift changes RMS norm's.
 # - *They ask next:* What is its `eps`? A number added under the root, so that a row of zeros isn't 0/0. PyTorch's default is the machine
-#   epsilon of the type in which it computes, which is float32 for 16-bit inputs. Llama 3 sets 1e-5.
+#   epsilon of the type in which it computes, which is float32 for 16-bit inputs; Llama 3 sets 1e-5.
 # - *They ask next:* What is *QK-norm*? An RMS norm of the queries and keys in each head, as in Qwen3 and Gemma 3, so that attention scores
 #   can't grow without bound ([chapter 24b](24b_llama.ipynb)).
 # - *The trap:* Expecting its result to have a mean of 0, as that of layer norm has before weight and bias.
@@ -331,19 +335,20 @@ for p in (0.1, 0.5, 0.9):
 # %% [markdown]
 # Zeroing alone multiplies the mean by 1 − p, so in evaluation the next layer would suddenly see larger values than those it was trained
 # on. The values that are kept are therefore divided by 1 − p **in training**, and with this *inverted* scaling, which you will write in
-# exercise 4, there is nothing to do in evaluation. (Zeroing is a multiplication by 0, so a nan or an inf that is dropped becomes nan.)
+# exercise 4, there is nothing to do in evaluation.
 #
 # **Interview · Why does dropout divide by 1 − p?**
 #
 # - *Thirty seconds:* The division keeps the expected value the same, so evaluation needs no correction, and dropout is the identity there.
-# - *Longer:* The original paper instead multiplied the weights by 1 − p at test time. PyTorch scales in training.
+# - *Longer:* The original paper instead multiplied the weights by 1 − p at test time, whereas PyTorch scales in training.
 # - *They ask next:* Is the variance preserved as well? No, only the mean is, as you see when you measure the mean square in exercise 7.
-# - *The trap:* Writing `F.dropout(x)` inside a `forward`. Its default is `training=True`, whatever the module's mode.
+# - *The trap:* Writing `F.dropout(x)` inside a `forward`, where its default is `training=True`, whatever the module's mode.
 # - *Proof:* `proof-dropout`, `proof-functional-dropout`.
 #
 # ### Functional dropout and attention ignore `eval()`
-# A function has no mode. `F.scaled_dot_product_attention`, for example, applies its `dropout_p` in every call and has no `training`
-# argument, so a model has to pass 0 in evaluation: `dropout_p=self.dropout if self.training else 0.0`.
+# A function has no mode, so the class `Careless` below goes on dropping after `eval()`. `F.scaled_dot_product_attention` applies its
+# `dropout_p` in every call and has no `training` argument, so a model has to pass 0 in evaluation:
+# `dropout_p=self.dropout if self.training else 0.0`.
 
 
 # %% tags=["proof-functional-dropout"]
@@ -453,7 +458,8 @@ print(f"momentum None: differs from the mean of all rows by {(bn.running_mean - 
 # %% [markdown]
 # Each forward pass in training mode writes the statistics, whether or not an optimizer steps, so a warm-up run, a check of shapes or a
 # validation in the wrong mode changes the model. `num_batches_tracked` counts calls in training mode, even a single row that is then
-# refused. With gradient accumulation, each small batch is still normalized by its own statistics.
+# refused. With `momentum=None`, the statistics are plain averages over all batches. With gradient accumulation, each small batch is still
+# normalized by its own statistics.
 #
 # **Interview · You fine-tune a network with frozen batch norms. What do you have to do?**
 #
@@ -482,7 +488,7 @@ for mode in (True, False):
         print(f"training {mode!s:5} {type(context).__name__:11} gradients {graph!s:5} repeatable {same}")
 
 # %% [markdown]
-# The two switches are independent. If you forget `no_grad` in validation, you pay for a graph. If you forget `eval`, dropout makes
+# The two switches are independent: if you forget `no_grad` in validation, you pay for a graph, and if you forget `eval`, dropout makes
 # the answers random.
 #
 # **Interview · `eval()` or `no_grad()`?**
