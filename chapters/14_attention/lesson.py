@@ -24,9 +24,9 @@ one, other = (layer(words, words, words)[0] for words in (dog_bites_man, dog_bit
 print(f"each word's vector differs by at most {(one - other.flip(1)).abs().max().item():.4f}")
 
 # %% [markdown] tags=["short"]
-# It doesn't: each word gets the same vector in both sentences. Without a mask, attention sees a *bag* of vectors, so the result depends on
-# which vectors there are, not on where they are. (It is *permutation equivariant*: reordering the inputs reorders the outputs.) If order
-# matters, you have to add positions.
+# It doesn't: each word gets the same vector in both sentences. Without a mask, attention sees a *bag* of vectors, so the result depends
+# on which vectors there are, not on where they are. (It is *permutation equivariant*: reordering the inputs reorders the outputs.) So if
+# order matters, you have to add positions.
 #
 # **Interview · How does a transformer know the order of its tokens?**
 #
@@ -88,10 +88,10 @@ pictures.grids(shown[0], "softmax", shown[1], "@ v", shown[2])
 #
 # - *Thirty seconds:* For each query, a weighted mean of the values, whose weights are the softmax of scaled dot products between
 #   that query and the keys. Time grows with the square of the length, and so does memory, if you store the weights.
-# - *Longer:* The score matrix has length × length entries. FlashAttention computes the same result in tiles and never stores it ([chapter
-#   22b](22b_memory.ipynb)).
+# - *Longer:* The score matrix has length × length entries, but FlashAttention computes the same result in tiles and never stores it
+#   ([chapter 22b](22b_memory.ipynb)).
 # - *They ask next:* What dominates for short sequences? The projections around it, whose cost grows linearly with the length.
-# - *The trap:* Applying softmax along the wrong dimension. It has to run over the *keys*, so that each row sums to 1.
+# - *The trap:* Applying softmax along the wrong dimension, when it has to run over the *keys*, so that each row sums to 1.
 # - *Proof:* `proof-lookup`; memory: `proof-rapid-fire`; exercise 7 measures the cost.
 #
 # ### Why three projections?
@@ -107,6 +107,8 @@ for name, other in (("shared", a), ("separate", b)):
     print(f"{name:8} symmetric: {symmetric.item()!s:5} rows that prefer themselves: {itself.item():.0%}")
 
 # %% [markdown]
+# With a shared matrix the scores are symmetric, and two thirds of the words attend most to themselves. A second matrix changes both.
+#
 # **Interview · Why does attention have three projections?**
 #
 # - *Thirty seconds:* A token plays three roles, and each needs its own vector: what it looks for, how it can be found, and what it passes
@@ -114,12 +116,12 @@ for name, other in (("shared", a), ("separate", b)):
 # - *Longer:* A pronoun should find its noun without the noun finding the pronoun, so the scores have to be asymmetric. Separate values
 #   allow the content that is passed on to differ from the content that is matched.
 # - *They ask next:* Then why is there an output projection? To mix the heads' results, which until then are only concatenated.
-# - *The trap:* Taking them for three inputs. In self-attention all three are projections of the same vectors.
+# - *The trap:* Taking them for three inputs, when in self-attention all three are projections of the same vectors.
 # - *Proof:* `proof-three-projections`.
 #
 # ### Why divide by $\sqrt d$?
-# What breaks without the division? For standard normal entries of $q$ and $k$, the next cell measures the spread of the scores over 16
-# keys, the largest weight, and how much gradient a query gets, as the median of 500.
+# What breaks without the division? The next cell takes standard normal entries for 500 queries and 16 keys each. It measures the spread
+# of the scores, the largest weight, the median gradient of a query, and how many queries get almost none.
 
 
 # %% tags=["proof-scale"]
@@ -143,8 +145,8 @@ for name, divisor in {"by 1": lambda d: 1, "by √d": math.sqrt, "by d": lambda 
 pictures.curves(lines, widths, xlabel="width d", ylabel="norm of the gradient at q, median", log="x")
 
 # %% [markdown]
-# A dot product of $d$ random terms has a standard deviation of $\sqrt d$. The softmax of scores that far apart is nearly one-hot: at a
-# width of 64 a tenth of the queries get hardly any gradient, and at 1024 more than half, so they can't learn to look elsewhere. Dividing by
+# A dot product of $d$ random terms has a standard deviation of $\sqrt d$. The softmax of scores that far apart is nearly one-hot, so
+# queries can't learn to look elsewhere: at a width of 64 a tenth of them get hardly any gradient, and at 1024 more than half. Dividing by
 # $\sqrt d$ keeps the spread at 1 and the gradient steady. If you divide by $d$, all 16 weights become nearly equal for large $d$, and the
 # gradient shrinks.
 #
@@ -212,6 +214,8 @@ for depth in (1, 2):
 pictures.grid(allowed.int(), allowed, "1: the query (row) may attend to the key (column)")
 
 # %% [markdown]
+# Another future changes only the last two positions, while a swap shows up behind the swapped words after two layers.
+#
 # Sentences of different lengths are **padded** to a common length, and no query may attend to the padding. PyTorch has two interfaces for
 # such a mask, in which `True` means opposite things:
 
@@ -229,9 +233,8 @@ nowhere = torch.ones(1, 3, dtype=torch.bool)
 print("no key left:", attend(x, x, x, ~nowhere)[0, 0, :2], layer(x, x, x, nowhere)[0][0, 0, :2].detach())
 
 # %% [markdown]
-# In the last line every key is hidden. The softmax of scores that are all −inf is `nan`, which the layer returns if it also returns
-# its weights, as by default. `scaled_dot_product_attention` gives zeros instead, and so will yours. (PyTorch's *fast path* for evaluation gives
-# `nan`, too.)
+# In the last line every key is hidden. The softmax of scores that are all −inf is `nan`, which the layer returns if it also returns its
+# weights, as by default. `scaled_dot_product_attention` gives zeros instead, and so will yours.
 #
 # **Interview · How does a causal mask work, and how do you test it?**
 #
@@ -248,8 +251,9 @@ print("no key left:", attend(x, x, x, ~nowhere)[0, 0, :2], layer(x, x, x, nowher
 #   masked tokens of its input. GPT's attention is causal, and the model learns to predict the next token at every position at once.
 # - *Longer:* A model that looks both ways sees the next token, so it can't learn to predict it. BERT masks about 15 % of the tokens and
 #   learns from those alone; GPT learns from each token.
-# - *They ask next:* When do you use which? To write text, the causal one. For classification, a smaller bidirectional one often does.
-# - *The trap:* Calling GPT the decoder of the first transformer. That one also attends to an encoder, which GPT doesn't have.
+# - *They ask next:* When do you use which? To write text, the causal one, whereas for classification a smaller bidirectional one often
+#   suffices.
+# - *The trap:* Calling GPT the decoder of the first transformer, which also attends to an encoder that GPT doesn't have.
 # - *Proof:* `proof-leak`, `proof-causal`, `proof-cross-attention`.
 
 # %% [markdown]
@@ -272,7 +276,7 @@ print("the last source word changed, so did positions", (before != after).any(-1
 
 # %% [markdown]
 # A decoder block has both kinds: causal self-attention over its own words, and then cross-attention to the encoder's output.
-# Cross-attention needs no causal mask: the whole source is known before the first word is written. It does need the source's
+# Cross-attention needs no causal mask, because the whole source is known before the first word is written, but it does need the source's
 # padding mask.
 #
 # **Interview · What is cross-attention, and where is it used?**
@@ -319,8 +323,9 @@ for heads in (1, 3, 12):
 #
 # ## A transformer block
 # A transformer block has two branches: attention, which moves information between positions, and two linear layers, which work on each
-# position separately. The result of each branch is *added* to its input, and a layer norm normalizes either the branch's input or the sum.
-# `merged` below combines two masks into one that is added to the scores, and `forward` is the block, in both orders.
+# position separately. The result of each branch is *added* to its input, and a layer norm normalizes either the branch's input or the
+# sum. `merged` below combines two masks into one that is added to the scores, for which `additive` turns a boolean mask into zeros and
+# −inf. `forward` is the block, in both orders.
 
 # %% [markdown]
 # How many parameters is that, as a multiple of $d^2$?
@@ -340,8 +345,8 @@ print([round(sum(each.numel() for each in b.parameters()) / b.linear1.in_feature
 # - *Longer:* GPT-2 has 12 blocks of width 768, and $12 \cdot 12 \cdot 768^2$ is 85 million. The table of 50,257 tokens adds 39 million and
 #   serves as the output layer as well, so with the positions it is 124 million.
 # - *They ask next:* How much work is that? About 2 FLOPs per parameter and token in the forward pass, and 6 with the backward pass
-#   ([chapter 22b](22b_memory.ipynb)). The attention scores come on top.
-# - *The trap:* Multiplying by the number of heads. The heads share the width, so their number doesn't change the parameters.
+#   ([chapter 22b](22b_memory.ipynb)), to which the attention scores are added.
+# - *The trap:* Multiplying by the number of heads, although the heads share the width and their number doesn't change the parameters.
 # - *Proof:* `proof-block-size`, `proof-heads`.
 #
 # In the first transformer the norm came *after* the addition (post-norm), whereas GPT-2 put it *before*, inside the branch (pre-norm). The
@@ -368,13 +373,15 @@ def deep(kind, depth=48):
 print(deep("pre-norm"), deep("post-norm"), deep("no sums"), sep="\n")
 
 # %% [markdown]
+# With the sums, the first block gets a gradient of the same order as the last. Without them, it gets a hundredth.
+#
 # **Interview · What are the residual connections for, and where does the norm go?**
 #
 # - *Thirty seconds:* Adding the input gives gradients a path around each branch. Without that path they often shrink from block to block,
 #   as they do here. Pre-norm normalizes the branch's input, post-norm the sum.
 # - *Longer:* With pre-norm no block normalizes the sum itself, so it grows with depth, and a GPT therefore ends with one more norm.
-# - *They ask next:* Which one trains more easily? Pre-norm. Post-norm usually needs a warm-up of the learning rate ([Xiong et
-#   al. 2020](https://arxiv.org/abs/2002.04745)).
+# - *They ask next:* Which one trains more easily? Pre-norm, because post-norm usually needs a warm-up of the learning rate ([Xiong et al.
+#   2020](https://arxiv.org/abs/2002.04745)).
 # - *The trap:* Forgetting the last norm of a pre-norm model.
 # - *Proof:* `proof-residual`.
 #
@@ -412,8 +419,8 @@ both = [train(*run, noise, 8, vocab_size=20, dropout=0.1)[1] for run in ((torch,
 print(f"the losses differ by at most {max(abs(a - b) for a, b in zip(*both, strict=True)):.3f}")
 
 # %% [markdown]
-# Now give your library something to read, one character at a time: four lines of the Zen of Python, so little text that the model memorizes
-# it.
+# Now give your library something to read, one character at a time: four lines of the Zen of Python, so little text that the model
+# memorizes it. Given the first word, it should then recite the line.
 
 # %% tags=["proof-zen"]
 text = """Beautiful is better than ugly.
@@ -470,7 +477,6 @@ for causal in (True, False):
 #   attention* lets several query heads share one head of keys and values, which makes the cache that many times smaller
 #   ([chapter 24b](24b_llama.ipynb)).
 # - *They ask next:* Why aren't queries cached? Each is used once, at its own position.
-# - *They ask next:* What happens beyond the context length? With learned positions the cache is useless as soon as the window slides.
 # - *The trap:* Passing `is_causal=True`, which shows the new token only the first key, or giving it position 0 instead of the cache's
 #   length.
 # - *Proof:* `proof-KV-cache`, `proof-causal-corner`.
@@ -478,10 +484,10 @@ for causal in (True, False):
 # %% [markdown] tags=["short"]
 # ## Rapid fire
 # 1. Batch 8, 12 heads, length 1024, float32: how much memory do one layer's attention weights take? 403 MB.
-# 2. Does attention's formula have parameters? No. The parameters are in the projections around it.
+# 2. Does attention's formula have parameters? No, they are in the projections around it.
 # 3. With queries of length 3 and keys of length 5, what shape is the output? Three rows, as wide as the values.
 # 4. Along which dimension does attention's softmax go? Over the keys, [the last dimension](proof-lookup).
-# 5. Can a query and a key have different widths? Not after their projections. Values can have a width of their own.
+# 5. Can a query and a key have different widths? Not after their projections, but values can have a width of their own.
 
 # %% hidden=true tags=["proof-rapid-fire"]
 from course import check
@@ -507,9 +513,9 @@ print("5.", type(check.error(F.scaled_dot_product_attention, q, v, k)).__name__)
 
 # %% [markdown]
 # ## You try
-# In [the exercises](../exercises/14_attention.ipynb) you predict what changes with a single token; write attention, heads, and the sampling
-# of tokens, which [chapter 24b](24b_llama.ipynb) explains; build a KV cache; fix a mask; and measure when the quadratic term takes over.
-# [Chapter 15](15_recurrent_networks.ipynb) reads one token after the other instead.
+# In [the exercises](../exercises/14_attention.ipynb) you predict what changes with a single token and write attention, heads, and the
+# sampling of tokens, which [chapter 24b](24b_llama.ipynb) explains. You also build a KV cache, fix a mask, and measure when the quadratic
+# term takes over. [Chapter 15](15_recurrent_networks.ipynb) reads one token after the other instead.
 
 # %% [markdown]
 # ## If you have time
@@ -558,8 +564,8 @@ pictures.curves(
 
 # %% [markdown]
 # ### Sliding windows
-# Long contexts make full attention expensive. With a **sliding window**, each position attends only to the last few keys, here 4 including
-# its own, while information from further back arrives through the layers below:
+# Full attention gets expensive in long contexts. With a **sliding window**, each position attends only to the last few keys, here 4
+# including its own, while information from further back arrives through the layers below:
 
 # %% tags=["proof-window"]
 near = torch.ones(16, 16).tril() * torch.ones(16, 16).triu(-3)
