@@ -31,7 +31,7 @@ print("gradient:", table.grad.flatten().tolist())
 # added up. An embedding is this lookup with its gradient, and little else.
 #
 # ## A table of vectors
-# Give each word of a vocabulary an index. The indices themselves mean nothing, because word 7 isn't half of word 14. Each word
+# Each word of a vocabulary has an index, but the indices themselves mean nothing, because word 7 isn't half of word 14. Each word
 # therefore also gets a vector, stored as a row of a table, and training finds the values of these rows.
 #
 # ### The smallest model
@@ -76,8 +76,8 @@ pictures.grids(*forwards, "↓", *backwards)
 # Row 2 of the gradient is 1 + 3 + 4, the sum over all positions at which the word occurred.
 #
 # ### Break it
-# In this model, each result is a sum over *all* rows, all but one of which are multiplied by 0. So put an infinity into a row
-# that no word of the batch uses, and then count the bytes that a batch of 1,024 words from GPT-2's vocabulary would take.
+# In this model, each result is a sum over *all* rows, and all but one of them are multiplied by 0. So put an infinity into a row that no
+# word of the batch uses, and then count the bytes that a batch of 1,024 words from GPT-2's vocabulary would take.
 
 # %% tags=["proof-one-hot-breaks"]
 spoilt = np.array([values[0], [np.inf, np.inf], values[2], values[3]])
@@ -87,8 +87,7 @@ print("lookup: ", F.embedding(votes, torch.from_numpy(spoilt))[0].numpy())
 print(f"one-hot: {1024 * 50257 * 4 / 1e6:.0f} MB, indices: {1024 * 8 / 1e6:.3f} MB")
 
 # %% [markdown]
-# Because 0 · inf is `nan`, one bad row spoils every result, whereas a lookup never reads that row. The lookup needs neither the
-# 206 MB nor the multiplications.
+# Because 0 · inf is `nan`, one bad row spoils every result, whereas a lookup never reads that row. Nor does it need the 206 MB.
 #
 # **Interview · What is an embedding layer, and how is it related to one-hot vectors?**
 #
@@ -155,11 +154,11 @@ print("index_put_        ", counted.tolist())
 # %% [markdown]
 # **Interview · A word occurs three times in a batch. What gradient does its row get?**
 #
-# - *Thirty seconds:* The sum of the three gradients: the backward pass of a lookup is a scatter-add. Rows that
-#   weren't used get zero.
+# - *Thirty seconds:* The sum of the three gradients, because the backward pass of a lookup is a scatter-add. Rows that weren't used get
+#   zero.
 # - *Longer:* The same rule holds for any value that is used more than once.
 # - *They ask next:* How large is the gradient? It has the shape of the whole table, unless you ask for a sparse one.
-# - *The trap:* Writing `grad[words] += g`, which keeps only one of the repeated writes. Use `index_add_`, `scatter_add_` or
+# - *The trap:* Writing `grad[words] += g`, which keeps only one of the repeated writes, instead of `index_add_`, `scatter_add_` or
 #   `index_put_(accumulate=True)`.
 # - *Proof:* `proof-lost-votes`, `proof-repeats`.
 #
@@ -189,9 +188,9 @@ head(layer(torch.tensor([0, 0]))).sum().backward()
 padding_row("shared with the output", layer)
 
 # %% [markdown]
-# The row starts at zero and gets no gradient from the layer's own *lookup*, but that is all. Code that writes to the table later
-# can put anything there, and no lookup will reset it. If an output layer shares the table, as in GPT-2, that layer's gradient
-# reaches the row as well, and so does the gradient of `layer.weight[ids]`, which ignores `padding_idx`.
+# The row starts at zero and gets no gradient from the layer's own *lookup*, and that is all. Code that writes to the table later can put
+# anything there, and no lookup will reset it. If an output layer shares the table, as in GPT-2, that layer's gradient reaches the row as
+# well, and so does the gradient of `layer.weight[ids]`, which ignores `padding_idx`.
 #
 # Besides, a vector of zeros still counts as a word. The next cell averages a sentence, first by itself and then in a batch with a
 # longer one:
@@ -210,8 +209,8 @@ pictures.grids(("filled", filled, padding), "→", wrong, ("sum / count", right)
 # %% [markdown]
 # **Interview · What does `padding_idx` do, and what doesn't it do?**
 #
-# - *Thirty seconds:* The row starts at zero, and lookups give it no gradient. That isn't a mask, though: the zeros take part in
-#   means, softmaxes and everything else that follows.
+# - *Thirty seconds:* The row starts at zero, and lookups give it no gradient. That isn't a mask, though, so the zeros take part in means,
+#   softmaxes and everything else that follows.
 # - *Longer:* For a mean, divide the sum by the true lengths; in attention, mask the positions ([chapter 14](14_attention.ipynb)).
 #   `nn.EmbeddingBag`, which looks up and averages in one step, skips its `padding_idx`.
 # - *They ask next:* Does the row stay zero? Not if `nn.init` or a checkpoint overwrites it, or if an output layer shares
@@ -246,10 +245,9 @@ for name, places in paths.items():
 pictures.curves(paths, xlabel="step", ylabel="the vector of word 0")
 
 # %% [markdown]
-# It stays only with plain SGD, RMSprop and Adagrad, because without momentum and weight decay, their step is a multiple of the
-# current gradient. (RMSprop's single step is ten times as long, since its mean of squares starts at zero.) Momentum and Adam
-# average over earlier gradients ([chapter 16](16_losses_and_optimizers.ipynb)) and so go on moving the vector, while weight
-# decay pulls it back to zero. If most words of the table are rare, many rows move without any data.
+# Only with plain SGD, RMSprop and Adagrad, whose step without momentum and weight decay is a multiple of the current gradient. (RMSprop's
+# single step is ten times as long, since its mean of squares starts at zero.) Momentum and Adam average over earlier gradients ([chapter
+# 16](16_losses_and_optimizers.ipynb)) and so go on moving the vector, while weight decay pulls it back to zero.
 #
 # **Interview · A word isn't in the batch. Does its vector move?**
 #
@@ -258,17 +256,17 @@ pictures.curves(paths, xlabel="step", ylabel="the vector of word 0")
 # - *Longer:* An optimizer skips a parameter whose `.grad` is `None`, but here the parameter is the whole table, which has a
 #   gradient as soon as one word is used.
 # - *They ask next:* How do you avoid it? I use sparse gradients with `SparseAdam`, which updates only the rows that were used.
-# - *The trap:* Concluding that a zero gradient means no step. That is true only if each step is a multiple of the current
-#   gradient, as in SGD, RMSprop and Adagrad without momentum and weight decay.
+# - *The trap:* Concluding that a zero gradient means no step, which is true only if each step is a multiple of the current gradient, as
+#   in SGD, RMSprop and Adagrad without momentum and weight decay.
 # - *Proof:* `proof-unused-rows`.
 #
 # ## Large vocabularies and new tokens
-# Language models cut words into subwords. **Byte pair encoding** (BPE) starts with characters or, as in GPT-2, with single
-# bytes, and repeatedly merges the most frequent pair of neighbours into a new token, until the vocabulary has the desired size,
-# usually 30,000 to 250,000. ([Chapter 27](27_whiteboard_serving.ipynb) builds a tokenizer.)
+# Language models cut words into subwords. **Byte pair encoding** (BPE) starts with characters or, as in GPT-2, with single bytes. Then it
+# repeatedly merges the most frequent pair of neighbours into a new token, until the vocabulary has the desired size, usually 30,000 to
+# 250,000. ([Chapter 27](27_whiteboard_serving.ipynb) builds a tokenizer.)
 #
-# A new token needs a new row. Often the output layer shares the table, so a token's logit is the dot product of a hidden state and
-# the token's row. What happens if you draw the new row as `nn.Embedding` does?
+# A new token needs a new row. Since the output layer often shares the table, the token's logit is the dot product of a hidden state and
+# this row. What happens if you draw the new row as `nn.Embedding` does?
 
 # %% tags=["proof-new-row"]
 torch.manual_seed(0)
@@ -283,9 +281,8 @@ for rows in (32_000, 256_000):
     print(f"{rows} rows: {rows * 4096 / 1e9:.2f} billion parameters, {8192 * rows * 4 / 1e9:.1f} GB of logits")
 
 # %% [markdown]
-# A large row dominates the softmax for some hidden states and vanishes for others. The mean of all rows gives the mean of all
-# logits, so the new token starts with a probability of at most about 1/1001. The sharper the model's predictions are, the lower
-# it is.
+# A large row dominates the softmax for some hidden states and vanishes for others. The mean of all rows gives the mean of all logits, so
+# the new token starts with a probability of at most about 1/1001. The sharper the model's predictions are, the lower it is.
 #
 # **Interview · You add tokens to the tokenizer. What has to change in the model?**
 #
@@ -302,21 +299,22 @@ for rows in (32_000, 256_000):
 #
 # **Interview · Why do language models share the table with the output layer?**
 #
-# - *Thirty seconds:* Sharing saves a matrix of vocabulary times width, which is 39 of the 124 million parameters of the smallest
-#   GPT-2. Both layers need the same thing, a vector for each token, and in small models, sharing often improves quality as well.
-#   Large models often keep two tables.
+# - *Thirty seconds:* Sharing saves a matrix of vocabulary times width, which is 39 of the 124 million parameters of the smallest GPT-2.
+#   Both layers need the same thing, a vector for each token, and in small models, sharing often improves quality as well. Large models,
+#   where the share is small, often keep two tables.
 # - *Longer:* The table then receives two gradients: a sparse one from the lookup, and a dense one from the softmax that reaches
 #   all rows.
-# - *The trap:* Assigning a copy. Both modules must hold the same `Parameter` object, even after the model has been moved or
+# - *The trap:* Assigning a copy, although both modules must hold the same `Parameter` object, even after the model has been moved or
 #   loaded.
 # - *Proof:* the shared row in `proof-padding`.
 #
 # **Interview · Your vocabulary grows from 32k to 256k. What does it cost?**
 #
-# - *Thirty seconds:* Parameters: at a width of 4096, a table grows from 0.13 to 1.05 billion, and twice that if the output layer has its
-#   own. Memory for logits: 8,192 tokens in float32 take 8.4 GB instead of 1.0. What you buy is fewer tokens per text.
-# - *Longer:* The saving is far less than a factor of 8, because frequent words are single tokens already. Other languages and code gain the
-#   most. The logits never have to exist at once: the loss can be computed in chunks ([chapter 22b](22b_memory.ipynb)).
+# - *Thirty seconds:* Parameters and memory. At a width of 4,096 a table grows from 0.13 to 1.05 billion parameters, or twice that if the
+#   output layer has its own, and the float32 logits of 8,192 tokens take 8.4 GB instead of 1.0. In return each text has fewer tokens.
+# - *Longer:* The saving is far smaller than the growth, because frequent words are single tokens already. Llama 3 quadrupled Llama 2's
+#   vocabulary, and English went from 3.17 to 3.94 characters a token ([report](https://arxiv.org/abs/2407.21783)). The logits never have
+#   to exist at once, because the loss can be computed in chunks ([chapter 22b](22b_memory.ipynb)).
 # - *They ask next:* Which rows suffer? The rare ones, which get few gradients.
 # - *The trap:* Trying to speed up the lookup, whose cost doesn't depend on the number of rows.
 # - *Proof:* `proof-new-row`; the lookup: `proof-one-hot-breaks`.
@@ -404,8 +402,9 @@ def neighbours(word):
 pictures.slider(neighbours, word=["king", "he", "down", "could", "his"])
 
 # %% [markdown]
-# Move the slider to look at other words. Although the table was trained only on contexts, characters of the book are near other
-# characters, and pronouns near pronouns. Three points show why we use the cosine and not just the dot product:
+# Although the table was trained only on contexts, characters of the book are near other characters, and pronouns near pronouns.
+#
+# Why the cosine, and not just the dot product? Three points show it:
 
 # %% tags=["proof-cosine"]
 points = torch.tensor([[1.0, 0.0], [0.9, 0.2], [4.0, 4.0]])
@@ -420,7 +419,8 @@ print("cosines with row 0: ", (points / lengths) @ (points / lengths)[0])
 #   largest results.
 # - *Longer:* That is a single matrix-vector product for all words; for millions of rows, an approximate index such as HNSW is
 #   faster. Retrieval works the same way, with vectors of whole texts.
-# - *They ask next:* Why not the dot product? With it, a long vector can beat a more similar one, and even the word itself.
+# - *They ask next:* Why not the dot product? With it, a long vector can beat a more similar one and even the word itself, as the third
+#   point does above.
 # - *The trap:* Forgetting that the first result is the word itself, and that a row of zeros, such as the padding row, gives 0 /
 #   0.
 # - *Proof:* `proof-cosine`, `proof-neighbours`.
@@ -485,8 +485,8 @@ for name, case in (cases | {"too large": 4, "negative": -1, "a float": 1.0}).ite
 # - *Proof:* `proof-edges`, `proof-rapid-fire`.
 #
 # ## The real one
-# minitorch sorts the positions by row, so that those of one row become neighbours, called a *run*. It adds the first values of
-# all runs at once, then the second ones, and so on:
+# minitorch sorts the positions by row, so that those of one row become neighbours, called a *run*. It adds the first values of all runs
+# at once, then the second ones, and so on, as long as more runs are left than steps to go:
 
 # %%
 import inspect
@@ -497,8 +497,8 @@ source = inspect.getsource(combine_rows)
 print(source[source.index("    while 0") : source.index("    for run")])
 
 # %% [markdown]
-# `left` holds the runs that still have values, `combine` is addition, and `held` and `given` pick rows of the gradient and of the
-# values.
+# `left` holds the runs that still have values, `longest` is the length of the longest run, and `done` counts the steps. `combine` is
+# addition, and `held` and `given` pick rows of the gradient and of the values.
 #
 # ## A common myth: "A forward pass doesn't change the weights"
 # With `max_norm` it does, because any row that is looked up and is longer than `max_norm` is scaled down in the table itself.
@@ -514,7 +514,7 @@ print(layer.weight.data)
 # 2. Does the output of a frozen embedding require grad? No: the table doesn't, so neither does what is looked up in it.
 # 3. Does `nn.Embedding.from_pretrained` train the table? Not unless you pass `freeze=False`.
 # 4. Does `from_pretrained(…, padding_idx=0)` set row 0 to zero? No, it keeps the row as it is.
-# 5. What does `weight[torch.tensor([-1])]` give for an embedding's weight? The last row. `F.embedding` raises an error.
+# 5. What does `weight[torch.tensor([-1])]` give for an embedding's weight? The last row, whereas `F.embedding` raises an error.
 
 # %% hidden=true tags=["proof-rapid-fire"]
 print("1.", tuple(torch.nn.Embedding(9, 64)(torch.zeros(32, 128).long()).shape))
@@ -536,8 +536,8 @@ print("4.", layer.weight[0].tolist(), " 5.", layer.weight[torch.tensor([-1])].to
 # 10. Indices are int64 or int32, from 0 to the number of rows minus 1.
 #
 # ## You try
-# In [the exercises](../exercises/13_embeddings.ipynb) you predict a gradient; write the lookup, its gradient and the layer; find
-# neighbours for a whole batch; repair an initialization; and measure how long an optimizer remembers a word. In [chapter
+# In [the exercises](../exercises/13_embeddings.ipynb) you predict a gradient, write the lookup, its gradient and the layer, and find
+# neighbours for a whole batch. Then you repair an initialization and measure how long an optimizer remembers a word. In [chapter
 # 14](14_attention.ipynb), the vectors of a sentence exchange information.
 
 # %% [markdown]
@@ -569,7 +569,7 @@ print(f"{len(used)} of 50257 rows, {sparse / 1e6:.1f} MB; dense: {dense / 1e6:.1
 #
 # - *Thirty seconds:* When the table is large and each batch uses only a few of its rows. The gradient's memory and
 #   the optimizer's work then grow with the batch and not with the table.
-# - *Longer:* `SparseAdam` updates its two means only for the rows that were used, so it isn't quite Adam: the means of rare words
-#   go stale. Besides, the means still fill two whole tables.
+# - *Longer:* `SparseAdam` updates its two means only for the rows that were used, so it isn't quite Adam: the means of rare words go
+#   stale. They still fill two whole tables, too.
 # - *The trap:* Expecting a faster forward pass, which is a lookup either way.
 # - *Proof:* `proof-sparse`; what it avoids: `proof-unused-rows`.
