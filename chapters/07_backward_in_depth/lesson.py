@@ -30,7 +30,7 @@ for name, write in writes.items():
     print(f"{name:19}", x.grad if error is None else str(error).partition(" by")[0])
 
 # %% [markdown]
-# Three of them raise an error. The fourth returns an incorrect gradient: each entry of `[2, 3.7183]` is too large by the 1 that was
+# Three of them raise an error, but the fourth returns an incorrect gradient: each entry of `[2, 3.7183]` is too large by the 1 that was
 # added.
 #
 # ## The version counter
@@ -85,9 +85,9 @@ t.numpy()[0] = 7
 print({name: tensor._version for name, tensor in tensors.items()}, t.tolist())
 
 # %% [markdown]
-# Views and `detach()` share the counter with their source. `.data`, on the other hand, shares only the memory and has a counter of its own,
-# and a write through NumPy doesn't increment any counter. In `mytorch` the counter belongs to the storage, and `write` from chapter 03
-# increments it. The slider chooses how many of the four writes from above happen before `backward`.
+# Views and `detach()` share the counter with their source, whereas `.data` shares only the memory and has a counter of its own. A write
+# through NumPy doesn't increment any counter. In `mytorch` the counter belongs to the storage, and `write` from chapter 03 increments it.
+# The slider chooses how many of the four writes from above happen before `backward`.
 
 
 # %%
@@ -152,8 +152,8 @@ print("result[0].add_(1) works:", result.tolist())
 # - *Longer:* `exp` and `relu` save their result, a sum saves nothing, and a product saves each factor that the gradient of the
 #   other factor needs. Most writes into an expanded tensor, and writes into a view that was made under `no_grad`, are also refused
 #   at once.
-# - *They ask next:* Does `no_grad` help? It removes the error about a leaf: the write isn't recorded. It doesn't remove the error in the
-#   backward pass, since the write still increments the counter.
+# - *They ask next:* Does `no_grad` help? It removes the error about a leaf, because the write isn't recorded. It doesn't remove the error
+#   in the backward pass, since the write still increments the counter.
 # - *The trap:* Using `.data` to silence the error, which only silences the check and leaves you with an incorrect gradient.
 # - *Proof:* `proof-what-may-be-written`, `proof-refused-at-once`, `proof-four-writes`.
 #
@@ -165,7 +165,7 @@ print("result[0].add_(1) works:", result.tolist())
 #   weight after `backward`, or a node that saved the old weight raises an error.
 # - *They ask next:* Why not `w.data.sub_(...)`? It doesn't increment the counter, so if a node still needs the old weight, you get an
 #   incorrect gradient and no error, as in the fourth line at the top.
-# - *The trap:* Setting initial weights by hand without `no_grad`. The functions of `torch.nn.init` run under `no_grad` themselves
+# - *The trap:* Setting initial weights by hand without `no_grad`, under which the functions of `torch.nn.init` run by themselves
 #   ([chapter 10](10_activations_and_initialization.ipynb)).
 # - *Proof:* `proof-refused-at-once`, `proof-four-writes`.
 #
@@ -200,9 +200,9 @@ for use in (lambda: w * inference, lambda: inference.add_(1), lambda: inference.
 # The surprise is the view. Although nothing was recorded, it reports `requires_grad=True`, which it inherits from its base, but it has no
 # `grad_fn`, so no gradient flows through it, neither to the view nor to the base. (`mytorch` simplifies this and reports False.)
 #
-# The other rows follow from three rules. A new leaf keeps the flag that you give it: `no_grad` only stops the recording of
-# *results*, and `eval()` doesn't change the recording at all. Inference tensors have no version counter, so no node can save them,
-# not even after the block.
+# The other rows follow from three rules. A new leaf keeps the flag that you give it: `no_grad` only stops the recording of *results*, and
+# `eval()` doesn't change the recording at all. Inference tensors have no version counter, so no node can save them, not even after the
+# block, as the last three lines show.
 #
 # ### Grad mode is per thread
 # If the mode were one switch for the whole program, a thread that serves predictions would stop the recording in another thread that
@@ -248,7 +248,7 @@ for where, flag in recorded.items():
 # - *Longer:* `enable_grad`, or `set_grad_enabled(True)`, turns recording on again inside `no_grad`, but inside `inference_mode` you need
 #   `inference_mode(False)` for that.
 # - *They ask next:* Is a parameter that was created under `no_grad` trainable? Yes, a leaf keeps its own flag.
-# - *They ask next:* Is the mode safe with asyncio? Not across an `await`: all tasks of a thread share it.
+# - *They ask next:* Is the mode safe with asyncio? Not across an `await`, because all tasks of a thread share it.
 # - *The trap:* Calling only `model.eval()` in a validation loop, where the graph is then still recorded. A worker thread that you
 #   start inside `no_grad` records as well.
 # - *Proof:* `proof-modes`, `proof-thread`, `proof-await-and-yield`.
@@ -274,13 +274,13 @@ print(y, a.grad)
 #
 # - *Thirty seconds:* `detach` returns a tensor on the same memory that isn't connected to the graph. It shares the version counter, so
 #   autograd detects a write through it; a write through `.data` goes unnoticed. `clone` copies the memory and stays in the graph.
-# - *Longer:* For a copy outside the graph, write `x.detach().clone()`. In old code, `Variable(x)` [detaches](proof-variable), too.
+# - *Longer:* For a copy outside the graph, write `x.detach().clone()`; in old code, `Variable(x)` [detaches](proof-variable) as well.
 # - *They ask next:* Does `detach` free the graph? No, the original tensor still holds it.
-# - *The trap:* Writing into `x.detach().numpy()`. It shares the memory too, and the counter doesn't notice.
+# - *The trap:* Writing into `x.detach().numpy()`, which shares the memory too, but not the counter.
 # - *Proof:* `proof-detach`, `proof-shared-counter`.
 #
 # ### Straight-through estimators and GANs
-# With `detach` you can replace the gradient of an operation, as in the first half of the cell, and you can keep one network's loss away
+# With `detach` you can replace the gradient of an operation, as in the first half of the cell. You can also keep one network's loss away
 # from another network, as in the second half, where a generator makes an image and a discriminator judges it.
 
 
@@ -338,9 +338,9 @@ print({name: seen[-1] for name, seen in sizes.items()})
 pictures.curves(sizes, xlabel="step", ylabel="nodes that the average keeps alive")
 
 # %% [markdown]
-# The first average keeps the graph of every step, including the tensors that its nodes saved, so memory grows until it runs out. If you
-# call `backward` on each loss, the saved tensors are freed, but the nodes still accumulate. The second average, which has no history, keeps
-# nothing alive.
+# The first average keeps the graph of every step, here five nodes a step, including the tensors that they saved, so memory grows until it
+# runs out. If you call `backward` on each loss, the saved tensors are freed, but the nodes still accumulate. The second average, which
+# has no history, keeps nothing alive.
 #
 # **Interview · Training takes more memory with every step. What do you look for?**
 #
@@ -373,8 +373,8 @@ for name, context in contexts.items():
     print(f"{name:18}", x.grad)
 
 # %% [markdown]
-# The first pair stores a copy with half the bytes, so the write does no harm and the gradient is merely rounded. The second pair is a trap:
-# PyTorch doesn't check the version of what a hook returns, so this gradient is silently incorrect.
+# The first pair stores a copy with half the bytes, so the write does no harm and the gradient is merely rounded. The second pair is a
+# trap, because PyTorch doesn't check the version of what a hook returns: this gradient is silently incorrect.
 # `allow_mutation_on_saved_tensors` clones a saved tensor just before it is written to. (minitorch clones every saved tensor at once.)
 #
 # **Interview · How do you change what autograd saves for the backward pass?**
@@ -414,9 +414,9 @@ pictures.graph(out.grad_fn, children=lambda n: [e[0] for e in n.next_functions],
 # below. You write the recorded write and the backward of `CopySlices` in exercise 3.
 
 # %% [markdown]
-# The backward pass meets the last write first. To follow it, this cell calls the two nodes by hand. Because `late` was multiplied by 10,
-# its old value gets ten times the gradient that arrives at the last written slice. The pictures show what arrives at each node, with the
-# written slice framed, and what the first write passes on:
+# The backward pass meets the last write first, which this cell follows by calling the two nodes by hand. Because `late` was multiplied by
+# 10, its old value gets ten times the gradient that arrives at the last written slice. The pictures show what arrives at each node, with
+# the written slice framed, and what the first write passes on:
 
 # %% tags=["proof-copy-slices"]
 last = out.grad_fn
@@ -433,8 +433,8 @@ to_source = ("passed on to y * y", [to_square.tolist()], [[0, 1, 1]])
 pictures.grids(last_write, "↓", first_write, "↓", to_old, "↓", to_source)
 
 # %% [markdown]
-# So `x` gets nothing where `y * y` replaced its values. That isn't true of every write: `late.mul_(10)` overwrites an element too, but the
-# new value was computed from the old one, so the old one gets 10 times the gradient.
+# So `x` gets nothing where `y * y` replaced its values. Not every write works like that: `late.mul_(10)` overwrites an element too, but
+# it computes the new value from the old one, which therefore gets 10 times the gradient.
 #
 # Compilers go a step further and remove the writes. `torch.compile` **functionalizes** a program, which means that each write becomes an
 # operation with a new result, such as `slice_scatter`. The last lines of the cell show that the gradients stay the same:
@@ -457,7 +457,7 @@ print("without writes:", *torch.autograd.grad(out.sum(), (x, y)))
 # - *They ask next:* Does it work on a leaf that requires grad? No, it raises an error: the leaf would become a result.
 # - *They ask next:* What does `torch.compile` do with such writes? It functionalizes them: the captured graph computes with
 #   `slice_scatter`, and only a write into an input of the graph is copied back at its end.
-# - *The trap:* Expecting a gradient for the overwritten values. They get none unless the new values were computed from them, as by
+# - *The trap:* Expecting a gradient for the overwritten values, which get none unless the new values were computed from them, as by
 #   `mul_`.
 # - *Proof:* `proof-rebase`, `proof-copy-slices`, `proof-functionalization`.
 #
@@ -472,14 +472,14 @@ from minitorch.autograd import views
 print(inspect.getsource(views.refresh_view))
 
 # %% [markdown]
-# `seen_again` makes the view anew from the current base, `set_history` does what `attach` does in `mytorch`, and `_view_version` remembers
-# which version of the base the view was made from. PyTorch also has to handle cases that `current_history` leaves aside: `_view_made` marks
-# views that may not be used once their base has been written to, such as the parts of `split`, and `_cut_off` handles a base that has lost
-# its history.
+# `seen_again` makes the view anew from the current base, `set_history` does what `attach` does in `mytorch`, and `_view_version`
+# remembers which version of the base the view was made from. PyTorch also has to handle cases that `current_history` leaves aside. Here
+# `_view_made` marks views that may not be used once their base has been written to, such as the parts of `split`, and `_cut_off` handles
+# a base that has lost its history.
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. A node saves tensors with their version. A write increments the version, and the backward pass compares the two.
+# 1. A node saves tensors with their version, which each write increments and the backward pass compares.
 # 2. Views and `detach()` share memory and version counter; `.data` shares only the memory.
 # 3. Which writes are safe depends on the formulas: `exp` needs its result, a product its factors, a sum nothing.
 # 4. `no_grad` and `inference_mode` stop the recording, but `eval` doesn't, and no node can save an inference tensor.
@@ -507,9 +507,9 @@ for name, tensor in {"before": before, "inside": inside, "detached": before.deta
 
 # %% [markdown]
 # ## You try
-# [Five exercises](../exercises/07_backward_in_depth.ipynb), 13 points: predict the effect of a write through `detach`; write the modes and
-# the in-place writes of `mytorch`; keep an average of a model's weights; and fix a loop that trains on a stream.
-# [Chapter 07b](07b_vector_jacobian_products.ipynb) differentiates a gradient, adds hooks to the backward pass, and tests whether a backward
+# In [five exercises](../exercises/07_backward_in_depth.ipynb) you predict the effect of a write through `detach`, and write the modes and
+# the in-place writes of `mytorch`. You also keep an average of a model's weights and fix a loop that trains on a stream. [Chapter
+# 07b](07b_vector_jacobian_products.ipynb) differentiates a gradient, adds hooks to the backward pass, and tests whether a backward
 # formula is correct.
 #
 # ## If you have time
@@ -562,10 +562,10 @@ for where, flag in recorded.items():
     print(f"{where:44} {'recorded' if flag else 'not recorded'}")
 
 # %% [markdown]
-# A `yield` inside the block leaks the mode to the caller until the generator goes on. The decorator switches it back at each
-# `yield`. An `await` inside the block leaks it to the other tasks of the thread. Decorating an `async def` has no effect on its body:
-# the call only creates the coroutine, and the mode is restored before the body runs. It is safest, therefore, to keep `await` and
-# `yield` out of the block.
+# A `yield` inside the block leaks the mode to the caller until the generator goes on, while the decorator switches it back at each
+# `yield`. An `await` inside the block leaks it to the other tasks of the thread. Decorating an `async def` has no effect on its body,
+# because the call only creates the coroutine and the mode is restored before the body runs. So it is safest to keep `await` and `yield`
+# out of the block.
 #
 # ### What does a node save?
 # The memory that training needs is mostly what nodes save. The pack hook of this cell collects it for five operations:
@@ -591,7 +591,7 @@ for name, operation in {
 #
 # - *Thirty seconds:* A node saves what its formula needs. A product saves both factors, each only if the other one requires grad;
 #   `relu` and `softmax` save their result, and a sum saves nothing.
-# - *Longer:* A saved tensor is no copy. `relu`'s result is also the next layer's input, and both nodes hold the same memory. GELU and
+# - *Longer:* A saved tensor is no copy: `relu`'s result is also the next layer's input, and both nodes hold the same memory. GELU and
 #   SiLU save their input instead, so one more tensor stays alive.
 # - *They ask next:* How do you save less? By recomputing (checkpointing), or in 16 bits ([chapter 22b](22b_memory.ipynb)).
 # - *The trap:* Counting input and output of every operation, although a residual sum keeps neither.
@@ -625,5 +625,5 @@ print("history before:", hidden.grad_fn.name(), " after:", wrapped.grad_fn)
 
 # %% [markdown]
 # ### Myth · `autograd.Variable` belongs in new code
-# It doesn't. You may also hear that `Variable` has been a no-op since 0.4, but the last line shows that `Variable(hidden)` detaches, so in
-# the middle of a network no gradient reaches anything before it, and there is no error.
+# It doesn't. You may also hear that `Variable` has been a no-op since 0.4, but the last line shows that `Variable(hidden)` detaches. In
+# the middle of a network, no gradient then reaches anything before it, and there is no error.
