@@ -1,8 +1,8 @@
 # %% [markdown]
 # # A compiler
-# In this chapter your library gets `mytorch.compile`. Guards choose a graph, a generator writes one kernel for a whole chain of
-# operations, and the backward pass is made before it is needed. You will count what fusion saves, see when it loses time, and
-# compare each stage with what PyTorch 2.13 does.
+# In this chapter your library gets `mytorch.compile`: guards choose a graph, a generator writes one kernel for a whole chain of
+# operations, and the backward pass is made before it is needed. You will count what fusion saves, see when it loses time, and compare
+# each stage with what PyTorch 2.13 does.
 
 # %% hidden=true
 from course import lesson
@@ -68,14 +68,14 @@ ax.set(yticks=range(4), yticklabels=[f"{each} operations" for each in lengths], 
 pictures.publish(ax, alt="Time compiled divided by time eager for four lengths of a chain, measured where this ran.")
 
 # %% [markdown]
-# On a machine with two cores, the chain of two took 1.7 times as long as in eager mode, and the chain of twenty less than 0.4 times
-# as long. Computing the guards and finding the graph costs the same for any chain; each operation that is fused away saves one
-# trip through the dispatcher.
+# On a machine with two cores, the chain of two took 1.7 times as long as in eager mode, and the chain of twenty less than 0.4 times as
+# long. Computing the guards and finding the graph costs the same for any chain, while each operation that is fused away saves one trip
+# through the dispatcher.
 #
-# For millions of elements memory decides. The chain of twenty took 0.2 to 0.7 of the eager time there, but the chain of two took
-# anything from 0.2 to 1.9, depending on the caches and on whether the operating system had to provide fresh memory for
-# temporary arrays. Arrays that fit into the last-level cache don't go to memory in any case, so blocks of NumPy gain nothing for
-# them. A compiler that generates machine code keeps values in registers. Yours, made of NumPy's functions, can't.
+# For millions of elements memory decides. The chain of twenty took 0.2 to 0.7 of the eager time there. The chain of two took anything
+# from 0.2 to 1.9, depending on the caches and on whether the operating system had to provide fresh memory for temporary arrays. Arrays
+# that fit into the last-level cache don't go to memory in any case, so blocks of NumPy gain nothing for them. A compiler that generates
+# machine code keeps values in registers, which yours, made of NumPy's functions, can't.
 #
 # **Interview · When does fusing operations not make a program faster?**
 #
@@ -88,7 +88,7 @@ pictures.publish(ax, alt="Time compiled divided by time eager for four lengths o
 # - *They ask next:* Does `torch.compile` fuse attention? Not by deriving FlashAttention from a plain softmax: you call
 #   `scaled_dot_product_attention`, or describe mask and bias to `flex_attention`, from which it generates one kernel.
 # - *They ask next:* Which operations are worth fusing with a matrix multiplication? The elementwise ones that follow it, called the
-#   *epilogue*: bias, activation, and conversion to 16 bits. The result is still in registers then.
+#   *epilogue*: bias, activation, and conversion to 16 bits, for which the result is still in registers.
 # - *The trap:* Drawing conclusions for large models from a chain that is too short, or from arrays that stay in the cache.
 # - *Proof:* `proof-traffic`.
 #
@@ -122,19 +122,18 @@ print(chain(4)(Text("x")))
 print([repr(squared(Text("x"), times)).count("multiply") for times in range(1, 11)])
 
 # %% [markdown] given="mytorch.compiler:fits mytorch.compiler:groups"
-# The first line is a correct program. **Break it** by squaring a number ten times: the function multiplies ten times, but the
-# text multiplies 1,023 times. An expression that is used twice is written out twice. A graph gives each value one name,
-# however often it is used, which is why a compiler begins with a trace. The text has a second fault: each nested call allocates a
-# temporary array for its result.
+# The first line is a correct program. **Break it** by squaring a number ten times: the function multiplies ten times, but the text
+# multiplies 1,023 times, because an expression that is used twice is written out twice. A graph gives each value one name, however often
+# it is used, which is why a compiler begins with a trace. The text has a second fault: each nested call allocates a temporary array for
+# its result.
 #
 # ## Build: fusion
 # ### Which steps share a kernel?
-# One loop can serve several steps only if all of them go over the same elements, so a compiler has to know shapes and dtypes in
-# advance. PyTorch runs the graph on fake tensors for this. Yours runs it on the examples and keeps a `Meta` of each result:
-# its shape, its dtype, and whether it is contiguous. Neighbours whose results and
-# operands all have the same `Meta` share a kernel, and a sum, a matrix multiplication, or a row that broadcasts is a step by itself.
-# `fits` decides that for a step, and `groups` collects neighbours. The cell below them groups the steps of a function with a sum
-# in the middle:
+# One loop can serve several steps only if all of them go over the same elements, so a compiler has to know shapes and dtypes in advance.
+# PyTorch runs the graph on fake tensors for this. Yours runs it on the examples and keeps a `Meta` of each result: its shape, its dtype,
+# and whether it is contiguous. Neighbours whose results and operands all have the same `Meta` share a kernel, while a sum, a matrix
+# multiplication, or a row that broadcasts is a step by itself. `fits` decides that for a step, and `groups` collects neighbours. The cell
+# below them groups the steps of a function with a sum in the middle:
 
 
 # %% tags=["proof-groups"]
@@ -156,8 +155,8 @@ for group in compiler.groups(traced, compiler.metas(traced, x, y)):
 # and steps that aren't neighbours. PyTorch 2.13 generates one kernel for all of `program`, its sum included.
 #
 # ### How many buffers?
-# Inside a kernel, a result exists for one block at a time. It needs a buffer of that size only until it is read for the last
-# time, so buffers can be reused, as a compiler of machine code reuses registers. This is how long the values of GELU are *live*:
+# Inside a kernel, a result exists for one block at a time, and it needs a buffer of that size only until it is read for the last time. So
+# buffers can be reused, as a compiler of machine code reuses registers. This is how long the values of GELU are *live*:
 
 
 # %% hidden=true
@@ -179,9 +178,9 @@ pictures.publish(
 )
 
 # %% [markdown]
-# At most two values are live at once, besides the result, so two buffers of a block are enough for nine operations. You write
-# this plan in exercise 2 and the generator in exercise 3. The text that the generator writes becomes a function with `exec`, and
-# that function is the kernel of a new operation:
+# Each bar runs from the step that computes a value to the last step that reads it. At most two values are live at once, besides the
+# result, so two buffers of a block are enough for nine operations. You write this plan in exercise 2 and the generator in exercise 3. The
+# text that the generator writes becomes a function with `exec`, and that function is the kernel of a new operation:
 
 # %% tags=["proof-source"]
 fused = compiler.fuse(traced, x, y)
@@ -225,11 +224,11 @@ pictures.graph(
 # - *Thirty seconds:* One loop for the whole chain: a Triton kernel on a GPU, and vectorized C++ with OpenMP on a CPU. Each
 #   element is loaded once, goes through all operations in registers, and is stored once. Inductor also generates the Python code that
 #   allocates the buffers and calls the kernels.
-# - *Longer:* Inductor groups nodes by their iteration space, so it fuses a reduction with the elementwise operations before and
-#   after it. It reuses buffers whose value is dead. Matrix multiplications and convolutions stay library calls, unless
-#   `mode="max-autotune"` finds a faster Triton template.
+# - *Longer:* Inductor groups nodes by their iteration space, so it fuses a reduction with the elementwise operations before and after it,
+#   and it reuses buffers whose value is dead. Matrix multiplications and convolutions stay library calls, unless `mode="max-autotune"`
+#   finds a faster Triton template.
 # - *They ask next:* How do you see the code? Set `TORCH_LOGS="output_code"`, or `TORCH_COMPILE_DEBUG=1` for a folder with all stages.
-# - *The trap:* Expecting CUDA C++. For NVIDIA GPUs it generates Triton by default.
+# - *The trap:* Expecting CUDA C++, although for NVIDIA GPUs it generates Triton by default.
 # - *Proof:* `proof-source`, `proof-groups`.
 
 # %% [markdown] tags=["short"]
@@ -248,8 +247,9 @@ with mytorch.no_grad():
         print(len(args[0]), args[1], "variants:", len(scaled.variants), " compiled again because of", scaled.reasons)
 
 # %% [markdown]
-# A size is guarded as a symbol, and equal sizes share one. PyTorch does the same with `dynamic=True` and calls it *duck sizing*.
-# The sizes 0 and 1 stay numbers. To see why, run a graph that was traced for two equal lengths on a length of 1:
+# A size is guarded as a symbol, and equal sizes share one, which PyTorch does with `dynamic=True` and calls *duck sizing*. (`args[0] is`
+# says which tensors are the same object.) The sizes 0 and 1 stay numbers. To see why, run a graph that was traced for two equal lengths
+# on a length of 1:
 
 # %% tags=["proof-zero-one"]
 pair = compiler.fuse(graph.trace(lambda x, y: (x + y) * 2, ones(4), ones(4)), ones(4), ones(4))
@@ -258,8 +258,8 @@ print("lengths 4 and 1, compiled:", check.error(graph.run, pair, ones(4), ones(1
 print("lengths 4 and 1, eager:   ", ((ones(4) + ones(1)) * 2).shape)
 
 # %% [markdown]
-# A dimension of size 1 broadcasts, so the program means something else there, and one graph can't serve both. The table
-# compares your variants with the graphs that PyTorch 2.13 counts, with `backend=CompileCounter()`:
+# A dimension of size 1 broadcasts, so the program means something else there, and one graph can't serve both. The next table compares
+# your variants with the graphs that PyTorch 2.13 counts, with `backend=CompileCounter()`:
 #
 # | the calls, one after the other | variants, mytorch | graphs, PyTorch |
 # |---|---|---|
@@ -269,10 +269,10 @@ print("lengths 4 and 1, eager:   ", ((ones(4) + ones(1)) * 2).shape)
 # | `x * 2`: without a gradient, then `requires_grad` | 1, 2 | 1, 2 |
 # | `x * 2`: `requires_grad`, then under `no_grad` | 1, 2 | 1, 2 |
 #
-# In the second row, your first variant needs two graphs as well, one for length 3 alone and one for any length. The real difference
-# is the first row: PyTorch makes a symbol of a Python number at its second value, and your library compiles again. A learning
-# rate that changes in each step is therefore expensive, until `RECOMPILE_LIMIT` variants exist and the function runs eagerly.
-# PyTorch has the same limit of eight:
+# In the second row, your first variant needs two graphs as well, one for length 3 alone and one for any length. The real difference is
+# the first row: PyTorch makes a symbol of a Python number at its second value, while your library compiles again. A learning rate that
+# changes in each step is therefore expensive, until `RECOMPILE_LIMIT` variants exist and the function runs eagerly. The limit is eight,
+# as in PyTorch:
 
 # %% tags=["proof-limit"]
 stepped = mytorch.compile(lambda p, g, lr: p - g * lr)
@@ -288,13 +288,16 @@ print(counts, set(stepped.reasons))
 # - *Thirty seconds:* The first graph is specialized to the sizes of its example. When a size changes, PyTorch compiles again with a
 #   symbol in its place, and computes with the symbol from then on. Sizes 0 and 1 are specialized by default, because a dimension of
 #   1 broadcasts and has different strides, so the same code would mean something else.
-# - *Longer:* Equal sizes share a symbol at first, so a call in which they differ compiles again. A decision such as `len(x) > 10`
-#   becomes a guard on the symbol. `mark_dynamic(x, 0)` starts with a symbol and raises an error if the code fixes that size, as
-#   `x + torch.ones(4)` does. `dynamic=True` starts with symbols for all sizes, but specializes silently there (so does
-#   `maybe_mark_dynamic`); `dynamic=False` has none. `mark_unbacked(x, 0)` gives a symbol that may be 0 or 1 as well.
-# - *They ask next:* What happens to a Python number that changes in each call? An argument becomes a symbol at its second value. A
-#   string or a flag is specialized for each value.
-# - *The trap:* Keeping a last batch that happens to have one row. It fits no dynamic graph, so it compiles again in the middle of
+# - *Longer:* Equal sizes share a symbol at first, so a call in which they differ compiles again. A decision such as `len(x) > 10` becomes
+#   a guard on the symbol. Four switches change the start:
+#
+#   - `mark_dynamic(x, 0)` starts with a symbol and raises an error if the code fixes that size, as `x + torch.ones(4)` does.
+#   - `dynamic=True` starts with symbols for all sizes, but specializes silently there, and so does `maybe_mark_dynamic`.
+#   - `dynamic=False` has no symbols.
+#   - `mark_unbacked(x, 0)` gives a symbol that may be 0 or 1 as well.
+# - *They ask next:* What happens to a Python number that changes in each call? An argument becomes a symbol at its second value, whereas
+#   a string or a flag is specialized for each value.
+# - *The trap:* Keeping a last batch that happens to have one row, which fits no dynamic graph and compiles again in the middle of
 #   training.
 # - *Proof:* `proof-guards`, `proof-zero-one`, `proof-limit`.
 #
@@ -324,7 +327,8 @@ print("bytes per element:", traffic(broken, ones(1000))[0], " without a break:",
 
 # %% [markdown]
 # ## A backward pass ahead of time
-# Eager mode records the backward pass during the forward pass. A compiler can trace both together before either of them runs. The *joint graph* takes the inputs and the gradient that will arrive, and returns the result and the gradients:
+# Eager mode records the backward pass during the forward pass, whereas a compiler can trace both together before either of them runs. The
+# *joint graph* takes the inputs and the gradient that will arrive, and returns the result and the gradients:
 
 
 # %% tags=["proof-joint"]
@@ -350,10 +354,10 @@ for names in ((), compiler.CHEAP, compiler.UFUNCS):
     )
 
 # %% [markdown]
-# `partition` (exercise 5) divides the joint graph, and it has a choice. A value that the backward pass needs can be **saved**,
-# which costs a write and a read, or it can be **computed again** from values that are saved anyway. In a fused kernel a
-# multiplication costs next to nothing; a write and a read of a float32 move eight bytes. Choose in the picture what the
-# backward pass of GELU computes again:
+# `partition` (exercise 5) divides the joint graph, and it has a choice. A value that the backward pass needs can be **saved**, which
+# costs a write and a read, or it can be **computed again** from values that are saved anyway. The three lines about `saved` recompute
+# nothing, then the cheap operations, then everything. In a fused kernel a multiplication costs next to nothing, while a write and a read
+# of a float32 move eight bytes. Choose in the picture what the backward pass of GELU computes again:
 
 
 # %% hidden=true tags=["proof-saved"]
@@ -388,9 +392,9 @@ print({name: sum(moved_by(again)) for name, again in CHOICES.items()})
 pictures.slider(bars, start={"again": "nothing"}, again=list(CHOICES))
 
 # %% [markdown]
-# PyTorch makes the same choice with a minimum cut through the joint graph. For this GELU, eager mode saves six tensors of the size
-# of `x`. `backend="aot_eager"` saves two, the input and the `tanh`, as your library does when it computes cheap operations again.
-# `backend="inductor"` saves only the input, because it recomputes even the `tanh`.
+# PyTorch makes the same choice with a minimum cut through the joint graph. For this GELU, eager mode saves six tensors of the size of
+# `x`. With `backend="aot_eager"` it saves two, the input and the `tanh`, as your library does when it computes cheap operations again.
+# With `backend="inductor"` it saves only the input, because it recomputes even the `tanh`.
 #
 # **Interview · What does AOTAutograd produce, and what is saved for the backward pass?**
 #
@@ -437,10 +441,11 @@ print([step.op.name for step in graph.trace(lambda x: x * 2 + 1, ones(2)).steps]
 # - *Thirty seconds:* AOTAutograd functionalizes them: each write becomes an operation with a new result, and later reads use that. If an
 #   input was written to, the new value becomes an extra output, which is copied into the input at the end. The generated code may write
 #   in place again where that is safe.
-# - *Longer:* Views are the hard part. A write through a view becomes a scatter into its base, from which the other views are taken
-#   again. Inputs that may share memory are guarded, since the order of writes matters between them.
-# - *They ask next:* Do in-place operations save memory in compiled code? Hardly: the compiler plans buffers itself.
-# - *The trap:* Writing to an input in each call. The copy at the end remains, and such inputs can keep CUDA graphs from being used.
+# - *Longer:* Views are the hard part: a write through a view becomes a scatter into its base, from which the other views are taken again.
+#   Inputs that may share memory are guarded, since the order of writes matters between them.
+# - *They ask next:* Do in-place operations save memory in compiled code? Hardly, because the compiler plans buffers itself.
+# - *The trap:* Writing to an input in each call, because the copy at the end remains, and such inputs can keep CUDA graphs from being
+#   used.
 # - *Proof:* `proof-writes`.
 #
 # ## Milestone: an optimizer in one kernel
@@ -508,8 +513,8 @@ for name, compiled, call in (("whole model", whole, whole), ("one block", part, 
 #   lengths are marked as dynamic or padded to a few sizes. For many identical jobs, `torch.compiler.save_cache_artifacts()` carries a
 #   warm cache to other machines.
 # - *They ask next:* What does regional compilation lose? Fusion across the borders of blocks.
-# - *The trap:* Compiling blocks that differ in a Python attribute, such as a layer number that `forward` reads. Each value is a variant of its
-#   own, and after eight of them the rest runs eagerly.
+# - *The trap:* Compiling blocks that differ in an integer attribute, such as a layer number that `forward` reads. Each value is a variant
+#   of its own, and after eight of them the rest runs eagerly.
 # - *Proof:* `proof-regional`, `proof-limit`.
 
 # %% [markdown] tags=["short"]
@@ -544,8 +549,8 @@ print({name: each.abs().max().item() for name, each in differences.items()})
 #
 # - *Thirty seconds:* I swap the backend. `backend="eager"` runs what Dynamo captured, op by op. `"aot_eager"` adds AOTAutograd, and
 #   `"inductor"` adds the generated code. The first one that differs names the guilty stage.
-# - *Longer:* First I decide which difference counts. Inductor's kernels may round differently: GELU on 100,000 elements differed
-#   from eager mode by 2.4e-7. I compare both with a float64 run. Random numbers are another source; `fallback_random=True` in
+# - *Longer:* First I decide which difference counts, since Inductor's kernels may round differently: GELU on 100,000 elements differed
+#   from eager mode by 2.4e-7. So I compare both with a float64 run. Random numbers are another source; `fallback_random=True` in
 #   Inductor's config makes them eager's.
 # - *They ask next:* What do you do then? The *minifier* (`TORCHDYNAMO_REPRO_AFTER="aot"`, and `TORCHDYNAMO_REPRO_LEVEL=4` for accuracy) reduces
 #   the graph to a small script that still fails.
@@ -562,15 +567,15 @@ print({name: each.abs().max().item() for name, each in differences.items()})
 #   program into a shared library.
 # - *They ask next:* What does a data-dependent `if` do in each? `compile` breaks the graph; `export` raises an error, and you rewrite it
 #   with `torch.cond` ([chapter 20b](20b_export.ipynb)).
-# - *The trap:* Exporting in order to make training faster. An export is for deployment.
+# - *The trap:* Exporting in order to make training faster, when an export is for deployment.
 # - *Proof:* `proof-breaks`, `proof-backends`.
 #
 # ## Common myths
 # **"Compiled code computes the same bits."** Yours does, because it calls the same functions of NumPy in the same order, and
 # [minitorch's does as well](proof-backends). PyTorch's Inductor doesn't promise it, and its GELU differed from eager mode by 2.4e-7.
 #
-# **"The compiler removes the temporaries, so training needs no memory for them."** It removes those inside a kernel. What
-# the backward pass needs is [still saved](proof-saved), or computed again.
+# **"The compiler removes the temporaries, so training needs no memory for them."** It removes those inside a kernel, but what the
+# backward pass needs is [still saved](proof-saved) or computed again.
 #
 # **"More fusion is always faster."** [The first picture](proof-traffic) has a counterexample.
 
@@ -597,9 +602,9 @@ print({name: each.abs().max().item() for name, each in differences.items()})
 # 10. To find a faulty stage, try `eager`, `aot_eager` and `inductor` in turn.
 #
 # ## You try
-# In [the exercises](../exercises/08b_a_compiler.ipynb) you predict variants, plan buffers, write the code generator, the guards and
-# the partitioner, repair a replay, and measure what saving costs. Read *CUDA graphs* below
-# before exercise 6. [Chapter 09](09_modules_and_parameters.ipynb) gives parameters a home.
+# In [the exercises](../exercises/08b_a_compiler.ipynb) you predict variants, plan buffers, write the code generator, the guards and the
+# partitioner, repair a replay, and measure what saving costs. Exercise 6 needs *CUDA graphs* below. [Chapter
+# 09](09_modules_and_parameters.ipynb) gives parameters a home.
 
 # %% [markdown]
 # ## If you have time
