@@ -61,8 +61,8 @@ about = "The curve of the list ends higher than that of nn.ModuleList."
 pictures.curves(losses, xlabel="step", ylabel="mean squared error", log="y", alt=about)
 
 # %% [markdown] tags=["short"]
-# The hidden layers in the list run in `forward`, but the optimizer never received them, and the state dict doesn't contain them.
-# How does a module find out what belongs to it?
+# The hidden layers in the list run in `forward`, but the optimizer never received them, and the state dict doesn't contain them: the
+# loaded model has its own random ones. How does a module find out what belongs to it?
 #
 # ## How assignment registers parameters: `__setattr__`
 # The statement `self.weight = ...` calls `__setattr__`, which a class can override to look at each value that is assigned. This
@@ -94,7 +94,7 @@ print(dict(outer.named()))
 # box down. The weight in the list isn't found: the assigned value is the list, and `__setattr__` doesn't look inside.
 #
 # ## Break it
-# To find the faults of this version, the next cell uses one layer twice, as a GPT does with its embedding matrix, and removes a
+# To find the faults of this version, the next cell uses one layer twice, as a GPT does with its embedding matrix, and then removes a
 # weight.
 
 # %% tags=["proof-toy-breaks"]
@@ -103,9 +103,8 @@ outer.scale = None  # no longer wanted
 print([name for name, _ in outer.named()], "and scale is", outer.scale)
 
 # %% [markdown]
-# There are two faults. The shared weights are listed twice, so an optimizer would update them twice in each step. Moreover,
-# `scale` is None but still registered: the value was kept both in `members` and as an attribute, and the assignment changed only
-# the attribute.
+# There are two faults. The shared weights are listed twice, so an optimizer would update them twice in each step. And `scale` is None but
+# still registered, because the value was kept both in `members` and as an attribute, and the assignment changed only the attribute.
 #
 # ## Three tables: parameters, submodules and buffers
 # To avoid the second fault, a module keeps each value in exactly one place: it has a table for parameters, one for submodules and one
@@ -139,14 +138,15 @@ scale.factor = None
 print(list(scale.parameters()), scale.factor)
 
 # %% [markdown]
-# Once a name belongs to a parameter, assigning a plain tensor to it raises an error. `None` leaves the name registered without a
-# value. `Linear(bias=False)` has such an empty entry. You will write `__setattr__` in exercise 2.
+# The tensor `plain` requires a gradient, but it isn't a parameter. Once a name belongs to a parameter, assigning a plain tensor to it
+# raises an error, while `None` leaves the name registered without a value, as in `Linear(bias=False)`. You will write `__setattr__` in
+# exercise 2.
 
 # %% [markdown]
 # **Interview · How does a module know its parameters?**
 #
 # - *Thirty seconds:* It registers them on assignment. `Module.__setattr__` sorts values by their type, so a `Parameter` goes into
-#   `_parameters`, a `Module` into `_modules` and a buffer into `_buffers`. Everything else stays an ordinary attribute.
+#   `_parameters`, a `Module` into `_modules` and a buffer into `_buffers`, while everything else stays an ordinary attribute.
 # - *Longer:* A parameter's name is the path of attributes that leads to it, and the methods `parameters()`, `state_dict()`, `to()`
 #   and `train()` all traverse these tables.
 # - *They ask next:* What about a tensor with `requires_grad=True` that isn't a `Parameter`? It gets a gradient, but `parameters()`
@@ -155,8 +155,8 @@ print(list(scale.parameters()), scale.factor)
 # - *Proof:* `proof-lost-list`, `proof-registration`; for a property that hides its error, `proof-property-error`.
 #
 # ## Traversing a model: `named_modules` and `named_parameters`
-# Everything else is a traversal of the tree: `named_modules` yields each module with its path; `named_parameters` and
-# `state_dict` collect the entries of each module on the way. You will write them in exercises 3 and 4.
+# Everything else is a traversal of the tree: `named_modules` yields each module with its path, and `named_parameters` and `state_dict`
+# collect the entries of each module on the way. You will write them in exercises 3 and 4.
 
 # %% tags=["proof-names"]
 trunk = mytorch.nn.Linear(3, 3)
@@ -189,15 +189,15 @@ pictures.graph(
 # **Interview · How do you count a model's parameters, and what makes the count wrong?**
 #
 # - *Thirty seconds:* I sum `p.numel()` over `model.parameters()`, with a condition on `p.requires_grad` if only the trainable ones count.
-#   The state dict is the wrong source: it lists shared parameters twice and contains buffers.
+#   The state dict is the wrong source, because it lists shared parameters twice and contains buffers.
 # - *They ask next:* When does the count raise an error? A lazy layer before its first call has parameters without a shape, for which
 #   `numel()` raises a ValueError.
-# - *The trap:* Overlooking layers in a plain list. They are missing from the sum, as they are from the optimizer.
+# - *The trap:* Overlooking layers in a plain list, which are missing from the sum, as they are from the optimizer.
 # - *Proof:* `proof-names`, `proof-buffers`, `proof-lazy`, `proof-lost-list`.
 #
 # ### Parameter groups
-# `named_parameters` is also the way to give parameters different settings. Weight decay is usually applied to matrices only.
-# Biases and the parameters of norm layers, which have one dimension, get none:
+# `named_parameters` is also the way to give parameters different settings. Weight decay is usually applied to matrices only, so biases
+# and the parameters of norm layers, which have one dimension, get none:
 
 # %% tags=["proof-groups"]
 block = nn.Sequential(nn.Linear(4, 8), nn.LayerNorm(8), nn.Linear(8, 2))
@@ -214,8 +214,8 @@ for names, group in zip((decayed, others), optimizer.param_groups, strict=True):
 #
 # - *Thirty seconds:* I split `named_parameters()` into two groups: parameters with at least two dimensions get weight decay, the
 #   others none. The optimizer takes a list of dicts, and each dict may override settings such as `weight_decay` or `lr`.
-# - *Longer:* Decay keeps the weights of matrix multiplications small. Biases and norm scales are few, so pulling them towards 0
-#   restricts the layer without regularizing much. For embeddings, which are matrices, conventions differ.
+# - *Longer:* Decay keeps the weights of matrix multiplications small, whereas biases and norm scales are few, so pulling them towards 0
+#   restricts the layer without regularizing much. Embeddings are matrices too, and for them conventions differ.
 # - *They ask next:* How do you check the split? I compare the groups' total number of parameters with the model's. A shared parameter
 #   must occur only once, since the optimizer refuses a parameter that is in two groups, and `named_parameters` ensures that.
 # - *The trap:* Forgetting layers that are added later: unless one group takes all remaining parameters, these layers are never
@@ -244,7 +244,7 @@ print("held by the optimizer:", sum(id(each) in held for each in model.parameter
 # - *Thirty seconds:* I loop over a list of `named_modules()`, build the new layer from each `Linear`, and put it at the same path with
 #   `set_submodule`, or with `setattr` on the parent module.
 # - *They ask next:* What has to be done afterwards? I build the optimizer again, since the old one holds the old parameters, and I tie
-#   shared weights again: each new layer has its own.
+#   shared weights again, because each new layer has its own.
 # - *The trap:* Writing `for layer in model.modules(): layer = New(layer)`, which only assigns to a local variable.
 # - *Proof:* `proof-replace`; LoRA: [chapter 21](21_features_and_visualization.ipynb).
 #
@@ -268,12 +268,14 @@ print("to train:", [name for name, _ in shift.named_parameters()], "  to save:",
 print({name: getattr(shift, name).dtype for name in ("learned", "mean", "mask", "plain")})
 
 # %% [markdown]
+# The buffer `mask` was converted but isn't saved, and the plain tensor was left behind in float32.
+#
 # **Interview · Parameter, buffer or plain attribute?**
 #
 # - *Thirty seconds:* A parameter is trained, saved and moved with the model. A buffer is moved and, if it is persistent, saved, but
 #   the optimizer doesn't see it. A plain tensor is only an attribute, so it stays on the CPU when the model goes to the GPU.
 # - *They ask next:* When is `persistent=False` right? For tensors that the constructor can compute again, such as a causal mask.
-# - *The trap:* Writing `self.mean = torch.zeros(3)`. It works until the model is moved or loaded, which is the bug in exercise 6.
+# - *The trap:* Writing `self.mean = torch.zeros(3)`, which works until the model is moved or loaded. That is the bug in exercise 6.
 # - *Proof:* `proof-buffers`.
 
 # %% [markdown] given="mytorch.nn.module:Module._apply"
@@ -293,18 +295,18 @@ print("same buffer:", shift.float().mean is mean, shift.mean.dtype, "  in the ea
 print("same tensor:", alone.double() is alone, alone.dtype, "  no change:", alone.float() is alone)
 
 # %% [markdown] tags=["short"]
-# `to` changes a module in place; a tensor's `to` returns another tensor unless nothing has to change. The parameters remain
-# the same *objects* with new memory, so an optimizer that was built earlier still holds them (a move to the meta device is the
-# exception). Buffers, in contrast, are replaced by new tensors, and a state dict from before the move keeps the old memory. The
-# optimizer's momentum stayed in float32 as well, which is why you build the optimizer after the move.
+# `to` changes a module in place, whereas a tensor's `to` returns another tensor unless nothing has to change. The parameters remain the
+# same *objects* with new memory, so an optimizer that was built earlier still holds them (a move to the meta device is the exception).
+# Buffers, in contrast, are replaced by new tensors, and a state dict from before the move keeps the old memory. The optimizer's momentum
+# stayed in float32 as well, which is why you build the optimizer after the move.
 #
 # **Interview · `model.to(device)` without assigning the result: does it work?**
 #
 # - *Thirty seconds:* For a module, yes: `to` changes it in place and returns it. For a tensor, no: the result is a new tensor, which
 #   is lost.
-# - *They ask next:* Should the optimizer be built before or after `to`? After it. The parameters keep their identity, but
-#   existing state such as momentum isn't moved with the model.
-# - *The trap:* Holding a buffer or an earlier state dict across the move. Both still refer to the old memory.
+# - *They ask next:* Should the optimizer be built before or after `to`? After it, because existing state such as momentum isn't moved
+#   with the model, although the parameters keep their identity.
+# - *The trap:* Holding a buffer or an earlier state dict across the move, when both still refer to the old memory.
 # - *Proof:* `proof-to-keeps-objects`; exercise 7 measures what else survives.
 #
 # ## State dicts
@@ -333,8 +335,8 @@ print(check.error(layer.load_state_dict, {"weight": torch.ones(1, 2)}, strict=Fa
 #
 # - *Thirty seconds:* The parameters and persistent buffers by their paths, and the extra state of modules that define one. Not in it
 #   are the code, the `training` flag, the optimizer's state, and the information about which parameters are frozen.
-# - *Longer:* Loading copies values into the existing parameters. The dict also has an attribute `_metadata` with a version for
-#   each module, so that a newer class can recognize and convert what an older one saved.
+# - *Longer:* Loading copies values into the existing parameters. Besides the tensors, the dict has an attribute `_metadata` with a
+#   version for each module, so that a newer class can recognize and convert what an older one saved.
 # - *They ask next:* How do you keep the best epoch? I deep-copy the state dict or save it to a file.
 # - *The trap:* Writing `best = model.state_dict()`, which isn't a copy and follows the model through all later steps.
 # - *Proof:* `proof-state-dict-shares`, [buffers](proof-buffers), [extra state](proof-extra-state).
@@ -350,7 +352,7 @@ print(check.error(layer.load_state_dict, {"weight": torch.ones(1, 2)}, strict=Fa
 #   `register_load_state_dict_pre_hook`, which receives the dict before the module's own entries are read. The hook renames the old
 #   keys, so that old checkpoints still load.
 # - *They ask next:* Does `strict=False` help? It ignores missing and unexpected keys, but a different shape still raises an error.
-# - *The trap:* Passing `strict=False` without reading the result. With a prefix on all keys nothing is loaded, and only the list of
+# - *The trap:* Passing `strict=False` without reading the result: with a prefix on all keys nothing is loaded, and only the list of
 #   missing keys says so.
 # - *Proof:* `proof-state-dict-shares`.
 #
@@ -379,9 +381,9 @@ print("memory of the checkpoint:", after.data_ptr() == saved["embed.weight"].dat
 #
 # - *Thirty seconds:* I build it on the meta device, where nothing is allocated, and load the checkpoint with `mmap=True` and
 #   `assign=True`, so that its tensors become the parameters. Then I tie shared weights again and build the optimizer.
-# - *They ask next:* What isn't in the checkpoint? Non-persistent buffers. They are still on the meta device and have to be computed
+# - *They ask next:* What isn't in the checkpoint? Non-persistent buffers, which are still on the meta device and have to be computed
 #   again.
-# - *The trap:* Forgetting `assign=True`. Copying into a meta tensor does nothing; PyTorch only warns, and reports that all keys
+# - *The trap:* Forgetting `assign=True`, although copying into a meta tensor does nothing: PyTorch only warns, and reports that all keys
 #   matched.
 # - *Proof:* `proof-meta-device`.
 #
@@ -436,7 +438,7 @@ print("back:", gpt.load_state_dict(carried(mine.state_dict(), torch)))
 #
 # ## A linear layer
 # `Linear(in, out)` computes $y = x W^\top + b$ along the last dimension. The weight has the shape (out, in), with one row for each
-# output, and it is initialized uniformly in $\pm 1/\sqrt{in}$, as is the bias.
+# output. It is initialized uniformly in $\pm 1/\sqrt{in}$, as is the bias.
 
 # %% tags=["proof-linear"]
 for library in (torch, mytorch):
@@ -493,8 +495,8 @@ print("forward of the first layer:", tuple(model[0].forward(mytorch.ones(1, 2)).
 #
 # **Interview · Why `model(x)` and not `model.forward(x)`?**
 #
-# - *Thirty seconds:* Calling the module runs the hooks around `forward`; calling `forward` directly skips them. Feature
-#   extraction, FSDP and lazy layers depend on those hooks.
+# - *Thirty seconds:* Calling the module runs the hooks around `forward`, and calling `forward` directly skips them. Feature extraction,
+#   FSDP and lazy layers depend on those hooks.
 # - *Longer:* FSDP2's `fully_shard` registers a pre-hook that gathers the module's full parameters, and a forward hook that frees them again.
 #   To call a module with *other* parameters, use `torch.func.functional_call(model, parameters, args)`, which runs the hooks as well.
 # - *They ask next:* When does `forward` give a different result? When a hook replaces the arguments or the result. A lazy layer that was
@@ -515,8 +517,7 @@ print("forward of the first layer:", tuple(model[0].forward(mytorch.ones(1, 2)).
 #   updates them.
 # - *Does `model.eval()` freeze the parameters?* No, it sets a flag that some layers read ([chapter
 #   12](12_norm_dropout_and_modes.ipynb)).
-# - *What does `nn.Sequential` have that `nn.ModuleList` lacks?* A `forward`. A `ModuleList` can't be called, so you write the
-#   `forward` yourself.
+# - *What does `nn.Sequential` have that `nn.ModuleList` lacks?* A `forward`, which with a `ModuleList` you write yourself.
 # - *Does `optimizer.zero_grad()` write zeros?* By default it sets `.grad` to `None` ([chapter
 #   16](16_losses_and_optimizers.ipynb)).
 # - *What does `nn.Linear(2, 3, bias=False)` register instead of the bias?* The name `bias` with the value `None`, which isn't
@@ -623,8 +624,8 @@ print(check.error(lambda: Misspelled().width))
 
 # %% [markdown]
 # ### Extra state
-# A module can also save something other than a tensor. Whatever its `get_extra_state` returns becomes the entry `_extra_state` of the
-# state dict, which is passed to `set_extra_state` when it is loaded. `Counting` lacks the second method, and therefore refuses its
+# A module can also save something other than a tensor. The object that its `get_extra_state` returns becomes the entry `_extra_state` of
+# the state dict and is passed to `set_extra_state` when the dict is loaded. `Counting` lacks the second method, and therefore refuses its
 # own state dict:
 
 
@@ -647,6 +648,6 @@ import inspect
 print(inspect.getsource(nn.Module.register_parameter))
 
 # %% [markdown]
-# mytorch has the same table and the same type check. `_check_name` refuses names that are in use, and names with dots, which would
-# make paths ambiguous. Like PyTorch, minitorch does two more things: it refuses a tensor with a `grad_fn`, which is the result of an
-# operation rather than a leaf, and `registered(...)` runs global hooks, so that a tool can observe the parameters of all models.
+# mytorch has the same table and the same type check. `_check_name` refuses names that are in use, and names with dots, which would make
+# paths ambiguous. Like PyTorch, minitorch does two more things. It refuses a tensor with a `grad_fn`, which is the result of an operation
+# rather than a leaf, and `registered(...)` runs global hooks, with which a tool can observe the parameters of all models.
