@@ -62,13 +62,12 @@ for depth, name in ((3, "SGD"), (20, "SGD"), (20, "Adam")):
     print(f"loss below 0.4 afterwards on {sum(end < 0.4 for end in ends)} of 3 seeds")
 
 # %% [markdown]
-# With plain SGD the deep network stays at 0.693, which is $\ln 2$, the loss of a coin toss. There was no error, and every line of
-# the code is correct. But even before training, the deep network gives all 200 points nearly the same output, because the input
-# gets lost on the way. Its gradients are tiny as well, and SGD takes steps in proportion to them. **Adam** divides each step by the
-# typical size of the gradient, so it learns from the same initial weights on all three seeds, as long as the gradients stay well
-# above its `eps` of 10⁻⁸ ([chapter 16](16_losses_and_optimizers.ipynb)). The optimizer can hide a poor initialization, but it
-# doesn't remove it. To see where the input is lost, look at the two things that each layer does: a matrix multiplication and a
-# ReLU.
+# With plain SGD the deep network stays at 0.693, which is $\ln 2$, the loss of a coin toss. There was no error, and every line of the
+# code is correct. But even before training, the deep network gives all 200 points nearly the same output, because the input gets lost on
+# the way. Its gradients are tiny as well, and SGD takes steps in proportion to them. **Adam** divides each step by the typical size of
+# the gradient, so it learns from the same initial weights on all three seeds. (That works as long as the gradients stay well above its
+# `eps` of 10⁻⁸: see [chapter 16](16_losses_and_optimizers.ipynb).) The optimizer can hide a poor initialization, but it doesn't remove
+# it. To see where the input is lost, look at the two things that each layer does: a matrix multiplication and a ReLU.
 #
 # ## Why a nonlinearity
 # What happens if you leave out the ReLUs and keep the three linear layers?
@@ -136,7 +135,7 @@ for activation in (torch.nn.ReLU(), torch.nn.LeakyReLU(0.01)):
 # - *They ask next:* What is a dead ReLU? A unit whose pre-activation is negative for all data, often after one huge step, so
 #   that it gets no gradient. A smaller learning rate makes that less likely, and LeakyReLU prevents it by keeping a small
 #   derivative there.
-# - *The trap:* Believing that gradients can't vanish with ReLU. They do in the twenty layers above.
+# - *The trap:* Believing that gradients can't vanish with ReLU, although they do in the twenty layers above.
 # - *Proof:* `proof-collapse`, `proof-derivatives`, `proof-dead`; the trap: `proof-gradients`.
 #
 # **Interview · Why do transformers use GELU or SiLU where older networks use ReLU?**
@@ -147,7 +146,7 @@ for activation in (torch.nn.ReLU(), torch.nn.LeakyReLU(0.01)):
 #   In SwiGLU a second linear map computes what opens the gate ([chapter 24b](24b_llama.ipynb)).
 # - *They ask next:* Can their units die, too? If the input is negative enough: GELU's derivative is −0.0005 at −4 and
 #   almost nothing at −8, where some kernels round it to exactly 0.
-# - *The trap:* Placing their derivative between 0 and 1. GELU's goes up to 1.13, and for some negative inputs it is below 0.
+# - *The trap:* Placing their derivative between 0 and 1, when GELU's goes up to 1.13 and is below 0 for some negative inputs.
 # - *Proof:* `proof-derivatives`, `proof-dead`.
 #
 # ## How large are the activations after twenty layers?
@@ -186,8 +185,8 @@ pictures.slider(draw, start={"activation": "relu"}, activation=["none", "relu", 
 
 # %% [markdown]
 # ### Break it: ReLU halves the mean square
-# The picture starts with ReLU, and there a scale of 1 doesn't keep the RMS constant: ReLU removes half of the mean square
-# in every layer. The next cell measures how much of it several activations keep:
+# The picture starts with ReLU, and there a scale of 1 doesn't keep the RMS constant, because ReLU removes half of the mean square in
+# every layer. The next cell measures how much of it several activations keep:
 
 # %% tags=["proof-gain"]
 torch.manual_seed(0)
@@ -207,11 +206,11 @@ for name in ("linear", "relu", "leaky_relu", "tanh", "sigmoid"):
 #
 # ## Forwards and backwards
 # The backward pass multiplies each layer's gradient with the same matrix transposed. Going forward, each element is a sum over the
-# **fan-in**, the number of inputs of a unit; going backward it is a sum over the **fan-out**, the number of units that an
-# input feeds. To keep the RMS constant, the weights need variance $1/\text{fan}_{in}$ forwards and $1/\text{fan}_{out}$ backwards.
-# **Xavier** is the compromise that divides by the mean of both, which gives $2/(\text{fan}_{in} + \text{fan}_{out})$. **Kaiming**
-# chooses one of the two and includes the gain: $\text{gain}^2/\text{fan}$. Does the choice matter if the layers aren't square?
-# Each line of the output begins with the network's first two widths.
+# **fan-in**, the number of inputs of a unit. Going backward, it is a sum over the **fan-out**, the number of units that an input feeds.
+# To keep the RMS constant, the weights need variance $1/\text{fan}_{in}$ forwards and $1/\text{fan}_{out}$ backwards. **Xavier** is the
+# compromise that divides by the mean of both, which gives $2/(\text{fan}_{in} + \text{fan}_{out})$. **Kaiming** chooses one of the two
+# and includes the gain: $\text{gain}^2/\text{fan}$. Does the choice matter if the layers aren't square? Each line of the output begins
+# with the network's first two widths.
 
 
 # %% tags=["proof-fans"]
@@ -232,9 +231,9 @@ for widths in ([128] * 21, [128, 512] * 10 + [128], [512, *[128] * 20]):
         print(f"{widths[:2]}, {mode:7}: output {forwards:.2f}, gradient {backwards:.2f}")
 
 # %% [markdown]
-# Up to chance, the RMS of the gradient should be 1 and that of the output 0.7, because no weights after the last ReLU make up for
-# it. Either mode works here: the factors $\text{fan}_{out}/\text{fan}_{in}$ of neighbouring layers cancel. The remaining
-# factor depends on the first and the last width alone; in the last two lines it is 2, whatever the depth.
+# Up to chance, the RMS of the gradient should be 1 and that of the output 0.7, because no weights after the last ReLU make up for it.
+# Either mode works here, because the factors $\text{fan}_{out}/\text{fan}_{in}$ of neighbouring layers cancel. The remaining factor
+# depends on the first and the last width alone, and in the last two lines it is 2, whatever the depth.
 #
 # **Interview · Xavier or Kaiming?**
 #
@@ -302,12 +301,11 @@ with each layer. Kaiming: the same width everywhere. Std 0.2: wider, then all be
 pictures.publish(figure, alt=alt)
 
 # %% [markdown] tags=["short"]
-# Kaiming's histograms look alike at every depth; the default's collapse to a spike at 0. `nn.Linear` also adds biases, next
-# to which almost nothing is left of the input, so all points get the same output. That is why the first cell's twenty layers didn't
-# learn.
+# Kaiming's histograms look alike at every depth, while the default's collapse to a spike at 0. `nn.Linear` also adds biases, next to
+# which almost nothing is left of the input. So all points get the same output, which is why the first cell's twenty layers didn't learn.
 #
 # ## Vanishing and exploding gradients
-# The same factors apply again in the backward pass. The fifth line of the next cell has sigmoids instead of ReLUs: their outputs
+# The same factors apply again in the backward pass. The fifth line of the next cell has sigmoids instead of ReLUs: a sigmoid's outputs
 # stay between 0 and 1, but the gradients vanish even faster.
 
 # %% tags=["proof-gradients"]
@@ -322,9 +320,9 @@ pictures.curves(sizes, xlabel="layer", ylabel="RMS of the gradient", log="y")
 #
 # **Interview · What are vanishing and exploding gradients, and what do you do about them?**
 #
-# - *Thirty seconds:* A gradient is a product over layers. Factors below 1 make it vanish, so early layers don't learn.
-#   Factors above 1 make it explode, to inf and then nan. You use an initialization with the correct gain, normalization and skip
-#   connections, and you clip the gradient in case it explodes anyway.
+# - *Thirty seconds:* A gradient is a product over layers. Factors below 1 make it vanish, so that early layers don't learn, and factors
+#   above 1 make it explode, to inf and then nan. You use an initialization with the correct gain, normalization and skip connections, and
+#   you clip the gradient in case it explodes anyway.
 # - *Longer:* Activations that don't saturate help, and so does normalization ([chapter 12](12_norm_dropout_and_modes.ipynb)). Adam
 #   rescales small gradients, but it doesn't bring back a signal that was lost in the forward pass.
 # - *They ask next:* How do you notice? I log the gradient norm, which `clip_grad_norm_` returns anyway, and compare it between
@@ -359,11 +357,11 @@ for blocks in (12, 48):
 # - *Thirty seconds:* The weights of linear layers and of the token embedding are drawn from a normal distribution with standard
 #   deviation 0.02, and biases are zero. The projections that write into the residual stream are scaled down by 1/√(2L), so that the
 #   sum of all branches doesn't grow with the depth.
-# - *Longer:* Other models start the last projection of each branch at zero, so that each block starts as the identity, or truncate
-#   the normal distribution. `trunc_normal_` truncates at ±2 rather than at two standard deviations, so with `std=0.02` you have to
-#   pass the bounds. PyTorch's `nn.Embedding` starts with standard deviation 1 unless you change it. Under μP, the maximal update
-#   parametrization, initial values and learning rates depend on the width in such a way that a rate tuned on a narrow model also
-#   suits a wide one.
+# - *Longer:* Other models start the last projection of each branch at zero, so that each block starts as the identity. Others truncate
+#   the normal distribution, which `trunc_normal_` does at ±2 rather than at two standard deviations, so with `std=0.02` you have to pass
+#   the bounds. PyTorch's `nn.Embedding` starts with standard deviation 1 unless you change it. Under μP, the maximal update
+#   parameterization, initial values and learning rates depend on the width in such a way that a rate tuned on a narrow model also suits a
+#   wide one.
 # - *They ask next:* Why doesn't it need Kaiming? The norm before each branch fixes the scale of its input, so the gain matters
 #   less.
 # - *The trap:* Keeping the old scaling of the projections when the model gets deeper.
@@ -416,20 +414,19 @@ for way in ("norm", "value"):
     print(f"by {way:5}: {w.grad}; ratio {(w.grad[0] / w.grad[1]).item():.2f}")
 
 # %% [markdown]
-# One step in a steep region moved the weights so far that everything overflowed. **Clipping by norm** treats all gradients of the
-# model as one long vector and shortens it if it is longer than the limit. Its direction stays the same: the ratio of 3 to 0.4 is
-# still 7.5. Clipping by value clamps each element by itself, which changes the direction here.
+# One step in a steep region moved the weights so far that everything overflowed. **Clipping by norm** treats all gradients of the model
+# as one long vector and shortens it if it is longer than the limit. Its direction stays the same, since the ratio of 3 to 0.4 is still
+# 7.5, whereas clipping by value clamps each element by itself, which changes the direction here.
 #
 # **Interview · How does gradient clipping work?**
 #
 # - *Thirty seconds:* `clip_grad_norm_(parameters, c)` computes the norm of all gradients together and multiplies each of them by
 #   min(1, c / (norm + 1e-6)). You call it after `backward` and before the optimizer's `step`.
-# - *Longer:* It keeps the gradient's direction, bounds the length of a step of plain SGD (with momentum 0.9, steps can still add up
-#   to ten times that), and returns the norm before clipping, which is worth logging. The 1e-6 avoids a division by zero, and it
+# - *Longer:* It keeps the gradient's direction and bounds the length of a step of plain SGD, although with momentum 0.9, steps can still
+#   add up to ten times that. It returns the norm before clipping, which is worth logging. The 1e-6 avoids a division by zero, and it
 #   matters only for tiny norms.
-# - *They ask next:* Does it cure vanishing gradients? No. The factor is at most 1, so clipping never makes a gradient
-#   larger.
-# - *The trap:* Relying on it against inf or nan. One such element makes every gradient nan or 0, unless you pass
+# - *They ask next:* Does it cure vanishing gradients? No, because the factor is at most 1, so clipping never makes a gradient larger.
+# - *The trap:* Relying on it against inf or nan, although one such element makes every gradient nan or 0, unless you pass
 #   `error_if_nonfinite=True`, which raises an error instead.
 # - *Proof:* `proof-clipping`, `proof-edges`.
 #
@@ -452,20 +449,20 @@ print("clipping inf:", torch.nn.utils.clip_grad_norm_([w], 1.0).item(), w.grad.t
 torch.nn.init.kaiming_normal_(torch.zeros(8))  # a bias
 
 # %% [markdown]
-# A row of finite logits becomes probabilities that sum to 1. A row that is masked throughout becomes nan. A bias has only one
-# dimension, from which no fans can be computed, so it usually starts at zero or with small uniform values.
+# A row of finite logits becomes probabilities that sum to 1, while a row that is masked throughout becomes nan. ReLU passes a nan on, and
+# one inf spoils the clipped gradients. A bias has only one dimension, from which no fans can be computed, so it usually starts at zero or
+# with small uniform values.
 #
 # **Interview · Why does softmax subtract the largest logit first?**
 #
-# - *Thirty seconds:* Subtracting the largest logit prevents overflow. Softmax depends on differences only, so shifting all logits
-#   by the same amount doesn't change the result. After the shift the largest logit is 0, so every exponential is at most 1, and
-#   their sum is at least 1.
+# - *Thirty seconds:* To prevent overflow. Softmax depends on differences only, so shifting all logits by the same amount doesn't change
+#   the result. After the shift the largest logit is 0, so every exponential is at most 1, and their sum is at least 1.
 # - *Longer:* A loss takes the logarithm, so an exponential that underflows to 0 hurts, too. `log_softmax` avoids this because it
 #   never forms the probabilities, as [chapter 16](16_losses_and_optimizers.ipynb) shows.
 # - *They ask next:* What if all logits of a row are −inf? The largest is −inf as well, and −inf − (−inf) is nan, so
 #   `torch.softmax` returns nan for such a row. PyTorch's `scaled_dot_product_attention` returns zeros instead, but attention that
 #   you write by hand has to leave one position unmasked or replace the nan.
-# - *The trap:* Adding a small number to the divisor. An overflow gives inf / inf, and that stays nan.
+# - *The trap:* Adding a small number to the divisor, which doesn't help: an overflow gives inf / inf, and that stays nan.
 # - *Proof:* `proof-edges`.
 #
 # ## The real one
@@ -494,7 +491,7 @@ print(f"std {w.std().item():.4f}; Kaiming's for ReLU {(2 / 100) ** 0.5:.4f}")
 #   multiplies the signal by 0.41.
 # - *They ask next:* Does it matter in practice? With plain SGD in a deep network without normalization, yes. Adam trained the
 #   same twenty layers, and normalization makes up for it, too ([chapter 12](12_norm_dropout_and_modes.ipynb)).
-# - *The trap:* Concluding from the name Kaiming that it suits ReLU. With a = √5 the variance is a sixth of Kaiming's for ReLU.
+# - *The trap:* Concluding from the name Kaiming that it suits ReLU, when with a = √5 the variance is a sixth of Kaiming's for ReLU.
 # - *Proof:* `proof-default`, `proof-twenty-layers`.
 
 # %% [markdown] tags=["short"]
@@ -539,20 +536,19 @@ for start in (0.0, 0.1):
 
 # %% [markdown]
 # Two units with the same incoming and outgoing weights compute the same output and get the same gradient. After every step they are
-# therefore still equal, so four units do the work of one, unless something random such as dropout treats them differently. Random
-# initial weights **break the symmetry**. Starting at zero is worse still: in the backward pass, the gradient is multiplied
-# with the weights of the next layer, which are all 0.
+# therefore still equal, so four units do the work of one, unless something random such as dropout treats them differently. Random initial
+# weights **break the symmetry**. Starting at zero is worse still, because in the backward pass the gradient is multiplied with the
+# weights of the next layer, which are all 0.
 #
 # **Interview · Why not start all weights at zero?**
 #
 # - *Thirty seconds:* Units with the same incoming and outgoing weights compute the same output and get the same gradient, so they
 #   stay equal, and a layer of any width does the work of one unit. Random initial weights break this symmetry.
-# - *Longer:* Zeros are the worst constant: the next layer's weights multiply the gradient of a hidden layer, and they are
-#   0. A ReLU's outputs are 0 as well, so only the last bias learns. (A sigmoid outputs ½, so there the last weights
-#   learn too.)
+# - *Longer:* Zeros are the worst constant, because the gradient of a hidden layer is multiplied by the next layer's weights, which are
+#   all 0. A ReLU's outputs are 0 as well, so only the last bias learns. (A sigmoid outputs ½, so there the last weights learn too.)
 # - *They ask next:* Is zero ever appropriate? For biases, and for one of two factors if the other is random: LoRA starts one
 #   of its two matrices at 0, so that the adapted network starts out equal to the original ([chapter
 #   21](21_features_and_visualization.ipynb)).
-# - *The trap:* Taking any small random numbers. They break the symmetry, but in twenty layers their scale decides
-#   whether anything gets through.
+# - *The trap:* Taking any small random numbers, which break the symmetry, although in twenty layers their scale decides whether anything
+#   gets through.
 # - *Proof:* `proof-symmetry`; the trap: `proof-four-starts`.
