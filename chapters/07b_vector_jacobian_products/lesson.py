@@ -451,7 +451,7 @@ print(inspect.getsource(torch.autograd.Function.apply))
 #
 # - `setup_context`, a newer style in which `forward` gets no `ctx`;
 # - keyword arguments, which `_by_position` puts in order;
-# - transforms such as `vmap`, which `levels()` lists and which run the function in their own way;
+# - `vmap`, whose running calls `levels()` lists, and which runs the function on whole batches;
 # - inputs that `forward` wrote to, which `_recorded` handles.
 #
 # `_backward_cls` makes the node, and `grad_mode.asked` is `Mode.enabled`.

@@ -110,7 +110,7 @@ for n, k, t, p, d in [(8, 3, 2, 0, 1), (7, 3, 2, 0, 1), (8, 3, 1, 1, 1), (8, 3, 
     print(f"size {n}, kernel {k}, stride {t}, padding {p}, dilation {d}: {count}, unseen {sorted(unseen)}")
 
 # %% [markdown] tags=["short"]
-# The last row goes unseen where the floor drops a remainder, as in the opening. Rows in the middle do where the stride exceeds the
+# The last row goes unseen where the floor drops a remainder, as in the opening. Rows in the middle go unseen where the stride exceeds the
 # kernel, or where every window jumps over the same rows.
 #
 # **Interview · How large is the output of a convolution?**
