@@ -20,8 +20,9 @@ def nodes(data):
 
 # %% [markdown] tags=["short"]
 # ## A file that brakes at 50
-# [Chapter 08](08_static_and_dynamic_graphs.ipynb) traced a function that brakes above 100. ONNX is a file format for traced
-# graphs, so write this one into a file, run it, and print its nodes with `nodes`, a small reader from the folded cell above:
+# [Chapter 08](08_static_and_dynamic_graphs.ipynb) traced a function that brakes above 100. ONNX is a file format for graphs like
+# that one, so export the function to a file and run it at two speeds. `nodes`, a small reader from the folded cell above, prints
+# what the file contains:
 
 # %% tags=["proof-file-brakes"]
 import tempfile
@@ -49,8 +50,9 @@ for operator, inputs, outputs in nodes((folder / "brake.onnx").read_bytes()):
 # The file brakes at 50 as well. A trace has no `if`, and nothing in the file can warn you: it holds only an operator and a constant.
 #
 # ## `torch.export`, `torch.compile`, tracing and scripting
-# Would PyTorch let this happen? Its exporter is built on `torch.export.export`, which captures a module as one graph. (minitorch's
-# ONNX exporter traces instead.) This is what PyTorch 2.13 prints for `Sequential(Flatten(), Linear(4, 3), ReLU())`, without comments:
+# Would PyTorch let this happen? Its exporter is built on `torch.export.export`, which captures a module as one graph, whereas
+# minitorch's ONNX exporter traces. This is what PyTorch 2.13 prints for `Sequential(Flatten(), Linear(4, 3), ReLU())`, without
+# comments:
 #
 # ```text
 # >>> batch = torch.export.Dim("batch")
@@ -94,7 +96,8 @@ with warnings.catch_warnings(record=True) as said:
 print(said[0].category.__name__, onnx.run_onnx((folder / "old.onnx").read_bytes(), np.float32([50]))[0])
 
 # %% [markdown] tags=["short"]
-# minitorch refuses more than PyTorch does, which exports `x * x.sum().item()`: no branch depends on the value. The table shows what
+# The old exporter (`dynamo=False`) traces, as yours does: it warns, and its file brakes at 50. As for the refusal, minitorch
+# refuses more than PyTorch, which exports `x * x.sum().item()` because no branch depends on the value. The table shows what
 # PyTorch 2.13 does with `brake`, captured at 130 and called with 50:
 #
 # | captured with | answer at 50 | why |
@@ -111,8 +114,8 @@ print(said[0].category.__name__, onnx.run_onnx((folder / "old.onnx").read_bytes(
 #   guards them, and falls back to Python, and `torch.export` captures one whole graph or refuses.
 # - *Longer:* A traced, scripted or exported program can run without Python; a compiled one needs Python for its guards and graph
 #   breaks. AOTInductor (`aoti_compile_and_package`) compiles an exported program into a library that C++ loads.
-# - *They ask next:* How do you export an `if`? With `torch.where` if both sides are cheap, and `torch.cond` otherwise. A branch of
-#   `torch.cond` may not return its input itself, so `brake` needs `speed.clone()` there.
+# - *They ask next:* How do you export an `if`? With `torch.where` if both sides are cheap, and with `torch.cond` otherwise, whose
+#   branches may not return an input itself: `brake` needs `speed.clone()` there.
 # - *The trap:* Believing that whatever compiles also exports. A graph break is fine for `torch.compile` but fatal for
 #   `torch.export`.
 # - *Proof:* `proof-refuses`, and the guards of [chapter 08](08_static_and_dynamic_graphs.ipynb).
@@ -162,8 +165,9 @@ print(onnx.run_onnx(onnx.export(cnn, two), three.array)[0].shape)
 print(check.error(onnx.export, lambda x: x / len(x), two))
 
 # %% [markdown] tags=["short"]
-# In a view, the size that differs becomes −1, which the runtime computes. If anything else differs, as in `x / len(x)`, the
-# export raises an error. You write `generalize` in exercise 3. But what happens if the batch size is *hard-coded*?
+# In a view, the size that differs becomes −1, which the runtime computes, and if anything else differs, as in `x / len(x)`, the
+# export raises an error. (You write `generalize`, which compares the two traces, in exercise 3.) But what happens if the batch
+# size is *hard-coded*?
 
 # %% tags=["proof-hard-coded"]
 x, six = mytorch.rand(3, 2, 3), np.ones((6, 2, 3), "float32")
@@ -173,19 +177,23 @@ for name, function in {"x.reshape(3, -1)": lambda x: x.reshape(3, -1), "x.sum(0)
 
 # %% [markdown] tags=["short"]
 # Both are accepted, yet both files are wrong: the first mixes samples, and the second returns 2 as the mean of ones. PyTorch's
-# default exporter accepts both as well. It refuses `x.reshape(3, 4)`, which can't hold for another batch. So compare the file's
-# outputs with the model's on other batch sizes.
+# default exporter accepts both as well, although it does refuse `x.reshape(3, 4)`, which can't hold for any other batch. So
+# compare the file's outputs with the model's on several batch sizes.
 #
-# PyTorch doesn't trace twice: it captures the program with symbols for the dynamic dimensions, so its file for `x / len(x)` computes
-# the length. The symbol in the program above came from `dynamic_shapes`, which replaced the older `dynamic_axes`. Without it, any
-# other batch size raises `Guard failed: input.size()[0] == 3`. With a `Dim`, `torch.export` itself refuses `x.reshape(3, -1)`,
-# because the code "specialized" the batch. It raises the same error if the example has a batch of *one*, so capture with at least two
-# samples. (`torch.onnx.export` accepts both: it captures with `backed_size_oblivious`.)
+# PyTorch doesn't trace twice. It captures the program once, with symbols for the dynamic dimensions, so its file for `x / len(x)`
+# computes the length. The symbol in the program above came from `dynamic_shapes`, which replaced the older `dynamic_axes`. Three
+# mistakes end in an error:
+#
+# - Without `dynamic_shapes`, calling the program with another batch size raises `Guard failed: input.size()[0] == 3`.
+# - With a `Dim`, code that fixes the batch, such as `x.reshape(3, -1)`, is refused because it "specialized" the dimension.
+# - An example with a batch of *one* raises the same error, so capture with at least two samples.
+#
+# (`torch.onnx.export` accepts the last two, since it captures with `backed_size_oblivious`.)
 #
 # **Interview · What are dynamic axes?**
 #
 # - *Thirty seconds:* Dimensions with a name instead of a fixed size. By default, an export fixes every dimension to the example's
-#   size. `dynamic_shapes={"x": {0: "batch"}}` makes the first dimension of `x` dynamic.
+#   size, and `dynamic_shapes={"x": {0: "batch"}}` makes the first dimension of `x` dynamic instead.
 # - *Longer:* Every operation in between must cope with the dynamic size, either by a `Reshape` to −1 or by nodes that compute
 #   sizes from the input's shape.
 # - *They ask next:* How do you test it? Compare the outputs on other batch sizes, including 1.
@@ -194,10 +202,11 @@ for name, function in {"x.reshape(3, -1)": lambda x: x.reshape(3, -1), "x.sum(0)
 #
 # **Interview · How do you export a language model with a KV cache, and in int8?**
 #
-# - *Thirty seconds:* A graph keeps no state, so the cache becomes inputs and outputs. Usually there are two graphs, or one with
-#   dynamic lengths: the prefill reads the whole prompt, a decoding step reads one token and the past keys and values. For int8, the
-#   file contains pairs of quantize and dequantize nodes (QDQ), whose scales come from calibration data.
-# - *Longer:* Batch size and past length are both dynamic, and sampling stays outside. Runtimes fuse QDQ pairs into integer kernels.
+# - *Thirty seconds:* A graph keeps no state, so the cache becomes an input and an output. I export two graphs, or one with
+#   dynamic lengths: the prefill reads the whole prompt, while a decoding step reads one token together with the past keys and
+#   values. For int8, the file contains pairs of quantize and dequantize nodes (QDQ), whose scales come from calibration data.
+# - *Longer:* Batch size and past length are both dynamic, and sampling stays outside the file. Runtimes fuse QDQ pairs with the
+#   operators between them into integer kernels.
 # - *They ask next:* Which weights suffer most from int8? Those in channels with outliers, so use one scale per channel ([chapter
 #   22b](22b_memory.ipynb)).
 # - *The trap:* Leaving the cache's length fixed at the example's.
@@ -225,16 +234,15 @@ for name, function in {"x.reshape(3, -1)": lambda x: x.reshape(3, -1), "x.sum(0)
 #   gets ONNX.
 # - *Longer:* safetensors holds no code, so loading it can't run any, but the other side needs the model's source. The graph formats
 #   don't, and in return every translation has to be compared with the model.
-# - *They ask next:* Is ONNX faster than PyTorch? It is only a format; the runtime makes the speed.
+# - *They ask next:* Is ONNX faster than PyTorch? Not by itself: it is a format, and the speed depends on the runtime.
 # - *The trap:* Sending a pickled `.pt` to a customer, who has to trust its code and to install yours.
 # - *Proof:* `proof-LeNet`, `proof-format`; safetensors: [chapter 20](20_saving_and_loading.ipynb); serving: [chapter
 #   27](27_whiteboard_serving.ipynb).
 
 # %% [markdown]
 # ## The outputs differ
-# A converted model's outputs can differ from the original's. In a port from TensorFlow, a classic cause is `padding="SAME"`,
-# which at stride 2 differs from PyTorch's `padding=1`. (In a file that PyTorch exported, suspect training mode and frozen sizes
-# first.)
+# When a converted model's outputs differ from the original's, first suspect training mode and frozen sizes. In a port from
+# TensorFlow, another classic cause is `padding="SAME"`, which at stride 2 differs from PyTorch's `padding=1`:
 
 # %% tags=["proof-same"]
 from minitorch.nn import functional as F
@@ -281,8 +289,8 @@ pictures.curves(errors, list(range(10)), xlabel="stage", ylabel="largest relativ
 #
 # - *Thirty seconds:* I give both the same input, in evaluation mode. Then I turn intermediate results into outputs, and search,
 #   in order or by bisection, for the first one that differs by more than rounding.
-# - *Longer:* Compare relative errors, with a tolerance for each layer. Rounding typically causes 1e-6 in float32 and about 1e-3
-#   in float16.
+# - *Longer:* Compare relative errors, with a tolerance for each layer, because rounding alone typically causes 1e-6 in float32
+#   and about 1e-3 in float16.
 # - *They ask next:* What do you suspect if the shapes agree and the values don't? Padding (SAME), the layout (NHWC), epsilon, and
 #   the order of preprocessing.
 # - *The trap:* Comparing only the predicted class, which can agree although the logits differ.
@@ -301,8 +309,8 @@ print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ i
 
 # %% [markdown]
 # `mytorch`'s file keeps one dropout mask forever. (With a dynamic batch size, the export would have been refused, because the
-# masks of the two traces differ.) minitorch's default exporter refuses dropout in training mode. In PyTorch it depends on the
-# exporter:
+# masks of the two traces differ.) minitorch's default exporter refuses dropout in training mode, while in PyTorch it depends on
+# the exporter:
 #
 # | `nn.Dropout(0.5)` in training mode | nodes of the file | what it does |
 # |---|---|---|
@@ -314,11 +322,12 @@ print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ i
 #
 # **Interview · What do you check before you ship an exported model?**
 #
-# - *Thirty seconds:* I call `eval()` before the export. Then I compare the file's outputs with the model's on real data, for
-#   several batch sizes and for extreme inputs, with the same preprocessing.
+# - *Thirty seconds:* That `eval()` was called before the export, and that the file's outputs agree with the model's. I compare
+#   them on real data, for several batch sizes and for extreme inputs, with the same preprocessing.
 # - *Longer:* Put normalization and softmax into the exported module, so that nobody has to reimplement them. Measure latency
 #   after a warm-up, with the number of threads and the *execution provider* (CPU, CUDA, TensorRT) that the service will use.
-# - *They ask next:* Which tolerance? I start with 1e-5 in float32. For half precision or int8, I compare the metric on a test set.
+# - *They ask next:* Which tolerance? I start with 1e-5 in float32, and for half precision or int8 I compare the metric on a test
+#   set.
 # - *The trap:* Testing the file only on the example that was used for the export.
 # - *Proof:* `proof-train-mode`, `proof-hard-coded`.
 #
@@ -335,9 +344,9 @@ print([operator for operator, *_ in nodes(data)])
 print(f"{len(data)} bytes, {4 * sum(p.numel() for p in mlp.parameters())} of them weights")
 
 # %% [markdown]
-# The file can't run by itself: all it has is weights and the names of operators. `Gemm` is ONNX's name for a matrix multiplication
-# plus a bias, so two steps became one node. A table maps each operation of `mytorch` to its ONNX operator, mostly in one line. If an
-# operation isn't in the table, the export raises an error.
+# The file can't run by itself: all it has is weights and the names of operators. `Gemm` is ONNX's name for a matrix
+# multiplication plus a bias, so two steps became one node. A table maps each operation of `mytorch` to its ONNX operator, mostly
+# in one line, and an operation that isn't in the table makes the export raise an error.
 
 # %% [markdown] given="mytorch.onnx.writing:gemm mytorch.onnx.writing:conv"
 # ### Operators for linear layers and convolutions
@@ -357,15 +366,16 @@ print(f"{len(data)} bytes, {4 * sum(p.numel() for p in mlp.parameters())} of the
 #
 # **Interview · The exporter doesn't support an operator. What do you do?**
 #
-# - *Thirty seconds:* First I try a newer opset that the runtime knows: it has more operators. Otherwise, I rewrite the code with
-#   existing operators. The last resort is a custom operator, which every target runtime has to implement.
+# - *Thirty seconds:* First I try a newer opset that the runtime knows, since each version adds operators. Otherwise, I rewrite
+#   the code with existing operators, and the last resort is a custom operator, which every target runtime has to implement.
 # - *Longer:* In PyTorch, `torch.library.custom_op` keeps an operator whole, and `custom_translation_table` maps it to ONNX operators.
 # - *The trap:* Running the unsupported part in Python between two graphs, with copies to and from the GPU in each call.
 # - *Proof:* the error of an operation without an entry: `proof-rapid-fire`.
 #
 # ## Folding constants and batch norms
-# *Folding* computes once, during the export, what every call would compute again. There is much to fold: a convolution isn't a
-# single operation in `mytorch`, as this trace of one convolution and its batch norm shows:
+# *Folding* computes once, during the export, what every call would compute again. There is much to fold, because a convolution
+# isn't a single operation in `mytorch`. This is the trace of one convolution and its batch norm, first as recorded and then after
+# two steps that make it shorter:
 
 # %% tags=["proof-folding"]
 recorded = graph.trace(cnn[:2], two)
@@ -381,16 +391,17 @@ pictures.graph(
 )
 
 # %% [markdown] given="mytorch.onnx.fusing:recognize"
-# Three things happened. The simplification of chapter 08 folded everything that doesn't depend on an input, such as reshaped
-# weights and `1 / √(var + eps)`. Then the steps that make up a convolution were recognized by their pattern:
+# Three things happened. `simplify`, from chapter 08, folded everything that doesn't depend on an input, such as reshaped weights
+# and `1 / √(var + eps)`. Then `fuse` recognized by their pattern the steps that make up a convolution:
 
 # %% [markdown]
-# Finally, the batch norm went *into* the convolution. In evaluation mode it is a scale and a shift for each channel, as [chapter
-# 12](12_norm_dropout_and_modes.ipynb) shows. Because a convolution is linear in its weights, this scale and shift can be merged
-# into its weight and bias: w′ = s·w, and b′ = s·(b − mean) + shift. You write this as `fold` in exercise 3. PyTorch's exporter
-# folds batch norms, too: its file for a convolution, batch norm, ReLU and linear layer has the nodes `Conv`, `Relu`, `Reshape`
-# and `Gemm`. A norm *before* a convolution with padding can't be folded exactly, because the padding adds its zeros after the
-# norm, so the shift doesn't apply to them.
+# Finally, the batch norm went *into* the convolution. In evaluation mode it is a scale s and a shift for each channel, as
+# [chapter 12](12_norm_dropout_and_modes.ipynb) shows. Because a convolution is linear in its weights, these two can be merged
+# into its weight and bias: w′ = s·w, and b′ = s·(b − mean) + shift. (This is `fold` in exercise 3.)
+#
+# PyTorch's exporter folds batch norms, too: its file for a convolution, batch norm, ReLU and linear layer has the nodes `Conv`,
+# `Relu`, `Reshape` and `Gemm`. But a norm *before* a convolution with padding can't be folded exactly, because the padding adds its
+# zeros after the norm, so the shift doesn't apply to them. How much shorter do two whole networks become?
 
 # %% tags=["proof-counts"]
 names, counts = ("as recorded", "constants folded", "layers fused"), {}
@@ -409,9 +420,10 @@ pictures.publish(ax, alt=f"Steps as recorded, with constants folded, with layers
 # %% [markdown]
 # **Interview · What do you fold before you ship a model?**
 #
-# - *Thirty seconds:* I fold constants, that is, everything that doesn't depend on an input, and then batch norms into the layers
+# - *Thirty seconds:* Constants first, that is, everything that doesn't depend on an input, and then batch norms into the layers
 #   before them. I also fuse neighbours for which the runtime has one operator.
-# - *Longer:* Runtimes do much of this themselves. But fold before you quantize: folding changes the ranges of the weights.
+# - *Longer:* Runtimes do much of this themselves, but fold before you quantize, because folding changes the ranges of the
+#   weights.
 # - *They ask next:* When can't batch norm be folded? In training, where its statistics come from the batch, and when something such
 #   as a ReLU stands between it and the layer.
 # - *The trap:* Continuing to train the folded model, whose batch norms are gone.
@@ -419,7 +431,7 @@ pictures.publish(ax, alt=f"Steps as recorded, with constants folded, with layers
 #
 # ## A runtime
 # A runtime needs a dict of values by name and a table of kernels. It goes from node to node, looks up the inputs, calls the
-# kernel, and stores the output. You write `run_onnx` in exercise 4, and here are two of its kernels:
+# kernel, and stores the output. You write `run_onnx`, which does this, in exercise 4; here are two of its kernels:
 
 # %% [markdown] given="mytorch.onnx.runtime:windows mytorch.onnx.runtime:conv"
 # ### A convolution without `mytorch`
@@ -467,7 +479,8 @@ print(f"the same predictions: {same}; logits that differ by more than 0.001: {of
 print([operator for operator, *_ in nodes((folder / "lenet.onnx").read_bytes())])
 
 # %% [markdown]
-# The course's tests run the same files in `onnxruntime`, and `onnx.checker` accepts them.
+# So the file is all that the other program needs. The course's tests run the same files in `onnxruntime` as well, and
+# `onnx.checker` accepts them.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
@@ -528,9 +541,9 @@ def read(data):
 print(list(read(onnx.messages.node("Mul", ["speed", "half"], "slower", {}))))
 
 # %% [markdown]
-# Since the file holds no field names, a reader needs the **schema**, `onnx.proto`, which says that field 1 is an input, 2 an
-# output, 3 a name and 4 the operator. A whole model is built in the same way: its field 7 is a message with the graph, whose
-# repeated field 1 is a message with a node. That is why `nodes` reads fields 7, 1 and 4.
+# Since the file holds no field names, a reader needs the **schema**, `onnx.proto`. It says that in a node field 1 is an input, 2
+# an output, 3 a name and 4 the operator. A whole model is built in the same way: its field 7 is a message with the graph, whose
+# repeated field 1 is a message with a node. So `nodes` reads fields 7, 1 and 4.
 #
 # #### Break it
 # So far, all lengths and integers were small enough for one byte, so try some that aren't:
@@ -589,8 +602,8 @@ print("dynamo is", inspect.signature(torch.onnx.export).parameters["dynamo"].def
 print("minitorch ran the model on", calls)
 
 # %% [markdown]
-# minitorch traces twice for a dynamic batch size. PyTorch runs `forward` once, on *fake tensors*, which have shapes and no
-# values. Its exporter needs the package `onnxscript`.
+# minitorch traces twice for a dynamic batch size, while PyTorch's exporter, which needs the package `onnxscript`, runs `forward`
+# once, on *fake tensors*, which have shapes and no values.
 #
 
 # ### Myth · "ONNX is faster"
