@@ -12,8 +12,9 @@ mytorch = lesson.mytorch(21)  # your library as of this chapter, using your code
 # %% [markdown]
 # ## Two explanations of a 3
 # A ResNet-18 of an eighth of the usual width has learned to read the handwritten digits 0 to 4, anywhere in an image. The next cell shows a
-# 3 and two pictures that are meant to show what the network looks at. One of them, the **saliency map**, is the gradient of the score, so
-# it says how much the score would change if a pixel changed. Which of the two would you show to your boss?
+# 3 and two pictures that are meant to show what the network looks at. One is its **saliency map**, the gradient of the score, which says
+# how much the score would change if a pixel changed; the other comes from a function called `edges`. Which of the two would you show to
+# your boss?
 
 # %% tags=["proof-surprise"]
 import sys
@@ -57,9 +58,9 @@ for method in (mytorch.utils.saliency, edges):
 side_by_side(shown, "A 3; its saliency map, which is noise around the digit; its vertical edges, an outline.")
 
 # %% [markdown] tags=["short"]
-# The edges look more convincing, but `edges` never uses the network, so it gives the same picture for an untrained one. An explanation of a
-# network has to change when the network does, and checking this is called a **model randomization test**. Saliency passes it only in part:
-# even an untrained network gives a similar map. To find out more, you need to see what is inside.
+# The edges look more convincing, but `edges` never uses its argument `model`, so it gives the same picture for an untrained network. An
+# explanation of a network has to change when the network does, and checking this is called a **model randomization test**. Saliency passes
+# it only in part, since even an untrained network gives a similar map. To find out more, you need to see what is inside.
 #
 # ## Forward hooks: read and change activations
 # What does the second stage of the network make of a digit? You could rewrite `forward` so that it returns that, but a **hook** needs no
@@ -86,8 +87,8 @@ print(f"results kept: {len(kept)}, with a graph: {sum(each.grad_fn is not None f
 handle.remove()
 
 # %% [markdown]
-# Each result keeps its graph alive, with everything that the graph saved for the backward pass. So the memory of four forward passes is in
-# use. The result isn't a copy either: a layer that later works in place overwrites it, as exercise 1 shows. A good tool therefore
+# Each result keeps its graph alive, with everything that the graph saved for the backward pass, so the memory of four forward passes is in
+# use. The result isn't a copy either, and a layer that later works in place overwrites it, as exercise 1 shows. A good tool therefore
 #
 # - detaches,
 # - copies,
@@ -97,7 +98,8 @@ handle.remove()
 # minitorch's models as well.
 #
 # ### Ablate, steer and patch activations
-# A hook may also return something. This one **ablates** a channel of `layer2`, which means that it sets the channel to 0:
+# A hook may also return something, which then replaces the result. This one **ablates** a channel of `layer2`, which means that it sets the
+# channel to 0:
 
 # %% tags=["proof-replace"]
 mask = (torch.arange(16) != 5).reshape(16, 1, 1)
@@ -107,8 +109,9 @@ handle.remove()
 print(f"logit of the 3: {network(a_three)[0, 3].item():.1f}, without channel 5 {ablated:.1f}")
 
 # %% [markdown]
-# Instead of zeros, you can insert what the network computed for another input, which is called **activation patching**. Which channels of
-# `layer4` tell a 4 from a 3? Keep them from a run on a 4, and patch them into a run on the 3:
+# The score falls, so channel 5 contributed to it. Instead of zeros, you can insert what the network computed for another input, which is
+# called **activation patching**. Which channels of `layer4` tell a 4 from a 3? The next cell keeps all of them from a run on a 4, patches
+# them into a run on the 3 one by one, and then the strongest together:
 
 # %% tags=["proof-patch"]
 a_four, of_the_four = draw(digits.images[digits.target == 4][-1:]), []
@@ -133,41 +136,46 @@ for count in (1, 16, 64):
     print(f"the 3, with {count} of 64 channels from the 4: {margin(a_three, strongest[:count]):.1f}")
 
 # %% [markdown]
+# One channel moves the margin a little, and the sixteen strongest turn the 3 into a 4. All 64 together just repeat the run on the 4, which
+# proves nothing about the channels.
+#
 # **Interview · How do you get an inner activation without touching the model?**
 #
 # - *Thirty seconds:* Register a forward hook on the module with `register_forward_hook`. In the hook, keep `result.detach().clone()`, and
 #   call `handle.remove()` when you are done.
 # - *Longer:* The names come from `named_modules`, and `get_submodule("layer2.1.conv2")` returns the module. If you only want the features
 #   before the head, set `model.fc = nn.Identity()`. torchvision's `create_feature_extractor` rewrites the graph instead.
-# - *They ask next:* Which calls does a hook miss? Functions such as `F.relu`, and `model.forward(x)`, which bypasses the model's own hooks.
+# - *They ask next:* Which calls does a hook miss? Functions such as `F.relu`, which aren't modules, and `model.forward(x)`, which bypasses
+#   the model's own hooks.
 # - *The trap:* Keeping results in a dict by name when a module runs twice, as ResNet's `relu` does: only its last result stays.
 # - *Proof:* `proof-hook`, `proof-rapid-fire`.
 #
 # **Interview · What may a forward hook return?**
 #
-# - *Thirty seconds:* None, and nothing changes. Any other value replaces the module's result, so you can ablate a channel, add noise, or
-#   patch in an activation.
-# - *They ask next:* What about a hook on a tensor? It may replace the gradient ([chapter 07b](07b_vector_jacobian_products.ipynb)).
+# - *Thirty seconds:* None, which changes nothing, or a value that replaces the module's result. With the second, you can ablate a channel,
+#   add noise, or patch in an activation.
+# - *They ask next:* What about a hook on a tensor? It sees the tensor's gradient and may replace it ([chapter
+#   07b](07b_vector_jacobian_products.ipynb)).
 # - *The trap:* Replacing the result by accident: a lambda returns the value of its expression. `kept.append(…)` gives None, but many other
 #   calls don't.
 # - *Proof:* `proof-replace`.
 #
 # **Interview · How do you patch an activation from one prompt into another, and what does the result prove?**
 #
-# - *Thirty seconds:* I run the first prompt and keep the activation with a hook. Then I run the second, and a hook returns the kept value at
-#   one layer and position. If the output moves towards the first prompt's, that activation carries what differs between the two, for this
-#   pair at least.
+# - *Thirty seconds:* I run the first prompt and keep the activation with a hook. Then I run the second, while a hook returns the kept value
+#   at one layer and position. If the output moves towards the first prompt's, that activation carries part of what differs between the two,
+#   at least for this pair.
 # - *Longer:* The prompts should have equal length and differ in one fact. In a language model, people patch the residual stream, a head or
 #   an MLP. Adding a fixed vector to the stream is *steering*, and a *sparse autoencoder* writes its activations as a sum of a few features
 #   that can be named.
-# - *They ask next:* Does no effect prove that a part is unused? No, another part may do the same work.
+# - *They ask next:* Does no effect prove that a part is unused? No, because another part may do the same work.
 # - *The trap:* Patching a layer whole: everything after it then repeats the other run, which proves nothing.
 # - *Proof:* `proof-patch`, on a layer's channels.
 #
 # **Interview · What leaks when hooks stay?**
 #
-# - *Thirty seconds:* Hooks that aren't removed run in each forward pass, which costs time. If they keep results that aren't detached, they
-#   keep the graphs of those results alive, too.
+# - *Thirty seconds:* Time and memory. Hooks that aren't removed run in each forward pass, and if they keep results that aren't detached,
+#   the graphs of those results stay alive, too.
 # - *Longer:* Use a context manager with `finally`, so that the hooks are removed after an exception as well.
 # - *They ask next:* Are hooks saved in a state dict? No, only parameters and buffers.
 # - *The trap:* Running a notebook's cell twice, which registers a second hook beside the first.
@@ -181,8 +189,8 @@ for count in (1, 16, 64):
 # - train a new head on frozen features, which is called a **linear probe**,
 # - or train the whole network from its trained weights, which is **fine-tuning**.
 #
-# Each way has three seeds, and the best learning rate of 0.003, 0.01 and 0.03. (minitorch's `transforms()` takes a size and positions;
-# torchvision's doesn't.)
+# Each way is run with three seeds, at the rate that suited it best among 0.003, 0.01 and 0.03. (Unlike torchvision's, minitorch's
+# `transforms()` takes a size and positions.)
 
 # %% tags=["proof-transfer"]
 order = np.random.default_rng(0).permutation(np.flatnonzero(digits.target >= 5))
@@ -231,12 +239,12 @@ pictures.curves(histories, xlabel="step", ylabel="loss (nats)", alt="The fine-tu
 # - 249 to 268 with the probe,
 # - and 334 to 346 after fine-tuning.
 #
-# So fine-tuning wins by more than seeds differ. A probe of 325 parameters reads about as many digits as the whole network trained from
+# So fine-tuning wins by more than seeds differ, and a probe of 325 parameters reads about as many digits as the whole network trained from
 # random weights. All counts are slightly optimistic, since the rates were chosen on the same 400 digits. (Exercise 8 measures four ways.)
 #
 # ### Is freezing the same as `eval()`?
-# No. The next cell takes one step of SGD on a network that is "frozen" in one way or the other. At its end the head is frozen as well, but
-# only after a backward pass:
+# No: each stops something that the other lets through. The next cell takes one step of SGD on a network that is "frozen" in one way or the
+# other, and counts what changed. In the end it freezes the head as well, but only after a backward pass:
 
 # %% tags=["proof-freezing"]
 for name, model in {each: resnet18(weights="DEFAULT") for each in ("eval()", "requires_grad_(False)")}.items():
@@ -254,13 +262,14 @@ print("a head that was frozen after backward moves:", not torch.equal(model.fc.w
 
 # %% [markdown] tags=["short"]
 # `eval()` stops the running statistics of batch norm, but no parameter. `requires_grad_(False)` stops new gradients for the parameters,
-# here for all but the two of the head, but not the statistics, so a frozen network needs both. If you freeze layers during training, clear
+# here for all but the two of the head, but not the statistics. So a frozen network needs both. If you freeze layers during training, clear
 # their gradients too, because the optimizer applies any `.grad` that it finds.
 #
 # **Interview · You fine-tune on 500 images: what do you freeze, which learning rates, and what about batch norm?**
 #
-# - *Thirty seconds:* Train a linear probe first, as a baseline. Then unfreeze from the top, with a small learning rate for pretrained
-#   layers and a larger one for the new head, and validate as you go. Batch norm stays in evaluation mode.
+# - *Thirty seconds:* I freeze everything but the head at first, because that linear probe is the baseline. Then I unfreeze from the top,
+#   with a small learning rate for the pretrained layers and a larger one for the new head, and validate as I go. Batch norm stays in
+#   evaluation mode.
 # - *Longer:* Two rates are two parameter groups ([chapter 16](16_losses_and_optimizers.ipynb)), and rates that shrink from layer to layer
 #   towards the input are called *layer-wise decay*. In small batches, batch norm's statistics would drift ([chapter
 #   12](12_norm_dropout_and_modes.ipynb)).
@@ -270,9 +279,9 @@ print("a head that was frozen after backward moves:", not torch.equal(model.fc.w
 
 # %% [markdown] tags=["short"]
 # ## LoRA
-# Full fine-tuning keeps a copy of all weights for each task, although the change that a task needs is often close to a matrix of low
-# rank. **LoRA** therefore freezes a layer's weight $W$ and adds a trainable update,
-# $\frac{\alpha}{r} B A$, where $A$ is $r \times \text{in}$ and $B$ is $\text{out} \times r$. You write it in exercise 3.
+# Full fine-tuning keeps a copy of all weights for each task, although the change that a task needs is often close to a matrix of low rank.
+# **LoRA** therefore freezes a layer's weight $W$ and adds a trainable update, $\frac{\alpha}{r} B A$, where $A$ is $r \times \text{in}$ and
+# $B$ is $\text{out} \times r$. (Exercise 3 asks you for this layer, `LoRALinear`.)
 
 # %% tags=["proof-LoRA"]
 mytorch.manual_seed(0)
@@ -287,6 +296,9 @@ furthest = [(adapted(x) - other(x)).abs().max().item() for other in (base, adapt
 print(f"after a step it differs from the base by {furthest[0]:.1f}, and from its merged layer by {furthest[1]:.3f}")
 
 # %% [markdown]
+# `B` starts at 0, so the adapted layer first agrees with its base. It also means that only `B` gets a gradient in the first step, because
+# the gradient of `A` has `B` as a factor. At the end, the update is added to the weight, and the merged layer gives the same results.
+#
 # **QLoRA** also shrinks the frozen part. It stores $W$ in 4 bits (the data type NF4), dequantizes it to bfloat16 for each matrix
 # multiplication, and trains adapters in 16 bits. The weights of a 7B model then take about 4 GB instead of 14, and gradients and optimizer
 # state exist for the adapters only.
@@ -298,7 +310,7 @@ print(f"after a step it differs from the base by {furthest[0]:.1f}, and from its
 # - *Longer:* It trains $r (\text{in} + \text{out})$ parameters, and the optimizer's state shrinks accordingly. Unmerged, it adds two
 #   low-rank matrix multiplications, and adapters can be swapped per request. At high ranks $\alpha / r$ shrinks the update too much, so
 #   rsLoRA divides by $\sqrt r$ ([Kalajdzievski 2023](https://arxiv.org/abs/2312.03732)).
-# - *They ask next:* Why not $A = B = 0$? Each one's gradient has the other as a factor, so both would stay 0.
+# - *They ask next:* Why not $A = B = 0$? Because each one's gradient has the other as a factor, so both would stay 0.
 # - *They ask next:* Which learning rate? Often about ten times that of full fine-tuning ([Schulman
 #   2025](https://thinkingmachines.ai/blog/lora/)), so tune it separately.
 # - *The trap:* "The backward pass is nearly free." Gradients still flow through the frozen layers, and activations are saved for
@@ -307,10 +319,11 @@ print(f"after a step it differs from the base by {furthest[0]:.1f}, and from its
 #
 # **Interview · Which layers do you give LoRA, and how do you choose r?**
 #
-# - *Thirty seconds:* All linear layers of a block, attention's and the MLP's. The LoRA paper adapted only the query and value projections,
-#   but QLoRA's authors needed all to match full fine-tuning. I start with a rank of 8 to 64 and raise it until the validation loss stops
-#   falling.
-# - *They ask next:* Memory is short. Fewer layers or a smaller $r$? A smaller $r$.
+# - *Thirty seconds:* All linear layers of a block, attention's and the MLP's. The LoRA paper mostly adapted the query and value projections
+#   alone, but QLoRA's authors needed all layers to match full fine-tuning. I start with a rank between 8 and 64, and double it until the
+#   validation loss no longer improves.
+# - *They ask next:* With too little memory, would you adapt fewer layers or lower $r$? I would lower $r$: for a fixed number of parameters,
+#   the LoRA paper found more matrices at a lower rank better.
 # - *The trap:* Raising $r$ on attention alone instead of adapting the MLP as well.
 # - *Proof:* the parameters that a rank costs: `proof-rapid-fire`.
 
@@ -339,9 +352,12 @@ maps = {"the 3": a_three[0, 0].numpy(), "integrated gradients": integrated.numpy
 side_by_side(maps, "A 3; integrated gradients mark strokes of it; occlusion marks a block at its lower bow.")
 
 # %% [markdown]
-# **Grad-CAM** is coarser on purpose. The maps of a deep layer still have positions, so Grad-CAM weights each map by the mean gradient of the
-# score with respect to it, adds the maps up, and keeps what is positive. You will write it in exercise 4. Now put three methods to the
-# model randomization test of the opening. Weights become random from the head down to some layer, with three different seeds:
+# Integrated gradients mark strokes of the digit and do add up to the difference, while occlusion finds one block at the lower bow that
+# carries most of the score.
+#
+# **Grad-CAM** is coarser on purpose. The maps of a deep layer still have positions, so Grad-CAM weights each map by the mean gradient of
+# the score with respect to it, adds the maps up, and keeps what is positive. (It is exercise 4.) Now put three methods to the model
+# randomization test of the opening. The weights become random from the head down to some layer, with three different seeds:
 
 # %% tags=["proof-sanity"]
 
@@ -371,7 +387,7 @@ for part in parts:
 
 # %% [markdown]
 # The edges don't react at all, and saliency still correlates at 0.5 when most layers are random. Grad-CAM keeps less of its map in each of
-# the runs, but look at its spread: after the head alone it is between 0.2 and 0.7, so a test with one seed could tell you either.
+# the runs. But look at its spread: after the head alone it is between 0.2 and 0.7, so a test with one seed could tell you either.
 #
 # **Interview · Is a saliency map an explanation?**
 #
@@ -427,8 +443,10 @@ for name in names:
     print(f"{name:7} {tuple(found[name].shape)!s:16} up to {largest:.1f}, differs by {apart:.3f}")
 
 # %% [markdown]
-# You can look at a **filter** of the first layer directly, because its weights form a small image. The upper row has the eight filters, and
-# the lower row has the **feature map** that each of them makes of the 3. (The input's three channels are equal, so only the sum of a
+# They are, up to rounding.
+#
+# A **filter** of the first layer can be looked at directly, because its weights form a small image. The upper row has the eight filters,
+# and the lower row has the **feature map** that each of them makes of the 3. (The input's three channels are equal, so only the sum of a
 # filter's channels matters.)
 
 # %% tags=["proof-filters"]
@@ -437,8 +455,8 @@ pictures.images([*network.conv1.weight.sum(1).detach().numpy(), *expected["conv1
 
 # %% [markdown]
 # The filters look like noise rather than the edge detectors in textbooks, which come from long training on photographs. Their maps are
-# easier to read: they show strokes and outlines. In deeper layers a filter has as many channels as the layer before it has maps. Its weights
-# no longer form a picture, and you look at its maps instead.
+# easier to read: they show strokes and outlines. In deeper layers a filter has as many channels as the layer before it has maps, so its
+# weights no longer form a picture, and you look at its maps instead.
 
 # %% [markdown]
 # ## The real one
@@ -526,15 +544,15 @@ def clouds(sets, labels, names, alt):
 clouds(flat, labels, range(5, 10), "The digits 5 to 9: clouds that overlap under PCA, and islands under t-SNE.")
 
 # %% [markdown]
-# PCA finds the directions of largest variance. It is a projection, so a distance in the picture is at most the real one. (*Whitening*, which
-# divides each axis by its standard deviation, gives that up.) Whatever differs in the other 14 directions is lost.
+# PCA finds the directions of largest variance. It is a projection, so a distance in the picture is at most the real one, and whatever
+# differs in the other 14 directions is lost. (*Whitening*, which divides each axis by its standard deviation, can lengthen distances.)
 #
-# t-SNE moves the points until neighbours are neighbours again. Its axes have neither a unit nor a direction, and the picture has no numbers
+# t-SNE moves the points until neighbours are neighbours again. Its axes have neither a unit nor a direction, so the picture has no numbers
 # beside them. What does that cost?
 #
 # #### Do t-SNE's distances and cluster sizes mean something?
-# A common myth says so. The next cell makes three clusters in ten dimensions, of which B is ten times as wide as A, while C is far away
-# from both:
+# A common myth says that they do. The next cell makes three clusters in ten dimensions, of which B is ten times as wide as A, while C is
+# far away from both:
 
 # %% tags=["proof-t-SNE"]
 clusters = np.random.default_rng(0).normal(size=(3, 60, 10)) * [[[1]], [[10]], [[1]]] + [[[0]], [[200]], [[3000]]]
@@ -586,8 +604,8 @@ for text in (b"123456789", b"123456788"):
 #
 # **Interview · What is in a TensorBoard file?**
 #
-# - *Thirty seconds:* A sequence of records with checksums. Each has one event: time, step, and a summary with tags and values. The file is
-#   only appended to, so a killed run keeps what it wrote.
+# - *Thirty seconds:* A sequence of records with checksums, each of which has one event: time, step, and a summary with tags and values. The
+#   file is only appended to, so a killed run keeps what it wrote.
 # - *They ask next:* Why checksums? A reader that follows a growing file must tell a half-written record from a whole one.
 # - *The trap:* Writing two runs into one folder, where they are drawn as one zigzag line.
 # - *Proof:* `proof-events`.
@@ -627,7 +645,7 @@ for _ in range(50):
 print({name: f"from {values[0]:.0f} to {values[-1]:.0f}" for name, values in found.items()})
 
 # %% [markdown]
-# The "loss" falls without end because the predictions do. A loss has to be smallest where the prediction is right.
+# The "loss" falls without end because the predictions do, whereas a real loss has its minimum where the prediction is right.
 #
 # #### Myth · "`backward` adjusts the parameters"
 
