@@ -12,7 +12,7 @@ mytorch = lesson.mytorch("22b")  # your library as of this chapter, using your c
 # %% [markdown] tags=["short"]
 # ## The same gradients in less than half of the memory
 # Twelve blocks run forward and backward on a simulated GPU, which counts the bytes of its tensors. Then they do it again, each block inside
-# `checkpoint`. How far apart are the two peaks, and the two gradients?
+# `checkpoint`, a function that will be explained below. How far apart are the two peaks, and the two gradients?
 
 # %% tags=["proof-surprise"]
 import minitorch as torch
@@ -40,8 +40,8 @@ peak_again, again = step(torch, lambda block, h: checkpoint(block, h, use_reentr
 print(f"peak {peak} MB, with checkpoints {peak_again} MB; gradients that differ:", (plain != again).sum().item())
 
 # %% [markdown] tags=["short"]
-# The gradients are equal bit for bit, although the peak is less than half as high. That can't be free, and you will count what it costs. But
-# first you need to know what fills the memory.
+# The gradients are equal bit for bit, although the peak is less than half as high. That can't be free, and you will count what it costs, but first
+# you need to know what fills the memory.
 #
 # ## Four things that fill the memory
 # Put a model on the GPU, run a step with Adam, and read the counter after each line:
@@ -71,9 +71,9 @@ for rows in (8, 64, 512):
 #
 # - *Thirty seconds:* 16 bytes per parameter: 4 for the weight, 4 for the gradient and 8 for Adam's two averages. That makes 112 GB before
 #   the first activation, so one GPU with 80 GB isn't enough.
-# - *Longer:* In mixed precision it is often 16 again: 2 bytes for a bfloat16 weight, 2 for its gradient, 4 for the master weight
-#   ([chapter 22](22_mixed_precision.ipynb)) and 8 for Adam. A float32 gradient for accumulation adds 4. Without master weights it is only 8:
-#   PyTorch's Adam keeps its averages in the weight's dtype. But then small steps are lost.
+# - *Longer:* In mixed precision it is often 16 again: 2 bytes for a bfloat16 weight, 2 for its gradient, 4 for the master weight ([chapter
+#   22](22_mixed_precision.ipynb)) and 8 for Adam. A float32 gradient for accumulation adds 4. Without master weights it is only 8, because PyTorch's
+#   Adam keeps its averages in the weight's dtype, but then small steps are lost.
 # - *They ask next:* How much does inference in bfloat16 take? 2 bytes per parameter, so 14 GB, plus a [cache of keys and
 #   values](proof-estimates) that grows with the text.
 # - *The trap:* Forgetting the activations, which are the largest part when the context is long.
@@ -81,9 +81,9 @@ for rows in (8, 64, 512):
 
 # %% [markdown] given="mytorch.utils.instruments:instrument mytorch.utils.instruments:flops"
 # ## Three instruments
-# In [chapter 08](08_static_and_dynamic_graphs.ipynb) you counted bytes with an **instrument**, one more layer of the dispatcher, below all
-# others. Each kernel that runs passes through it, including those of the backward pass and the optimizer. An inactive instrument costs nothing.
-# Here is `instrument` again, together with a new one:
+# In [chapter 08](08_static_and_dynamic_graphs.ipynb) you counted bytes with an **instrument**, one more layer of the dispatcher, below all others.
+# Each kernel that runs passes through it, including those of the backward pass and the optimizer, while an inactive instrument costs nothing. Here is
+# `instrument` again, together with a new one:
 
 # %% [markdown]
 # `count_flops` adds up the floating-point operations of matrix multiplications, as PyTorch's `FlopCounterMode` does. `count_bytes` is the one
@@ -109,11 +109,12 @@ mountain, _ = measured(lambda block, h: block(h))
 pictures.curves({"in use": mountain}, xlabel="kernels run (%)", ylabel="memory (MB)")
 
 # %% [markdown]
-# Memory use climbs in the forward pass: each block leaves behind what its backward pass will need. The backward pass frees it in the opposite
+# Memory use climbs in the forward pass, because each block leaves behind what its backward pass will need. The backward pass frees it in the opposite
 # order, so the activations peak where the two meet. (The small rise at the end is `cat`, which collects the gradients for the comparison.) The
 # highest point of a whole training step may come later, for instance when an optimizer needs temporary memory.
 #
-# Validation needs memory, too. Here is a loop that keeps its losses, with a graph and without:
+# Validation needs memory, too, and more of it than it should if a loop keeps its losses together with their graphs. Here is such a loop, with a graph
+# and without:
 
 # %% tags=["proof-OOM"]
 for mode in (mytorch.enable_grad(), mytorch.no_grad()):
@@ -128,12 +129,12 @@ for mode in (mytorch.enable_grad(), mytorch.no_grad()):
 # %% [markdown]
 # **Interview · Out of memory in step 1, in step 1,000, in validation: where do you look in each case?**
 #
-# - *Thirty seconds:* In step 1 or 2, the batch is too large. (Step 2 counts too: Adam allocates its state at the end of step 1.) In step 1,000 I
-#   look for a longer sequence, fragmentation, or something that grows, such as a list of losses with their graphs. In validation, `no_grad` is
-#   missing or the batch is larger.
-# - *Longer:* Print `max_memory_allocated()` for each step. A line that climbs is a leak; a single spike is an input. To see which line of code
-#   allocated what, call `torch.cuda.memory._record_memory_history()`, write a **memory snapshot** with `_dump_snapshot`, and open it on
-#   pytorch.org/memory_viz.
+# - *Thirty seconds:* In step 1 or 2, the batch is too large; step 2 counts as well, since Adam allocates its state at the end of step 1. In step
+#   1,000 I look for a longer sequence, fragmentation, or something that grows, such as a list of losses with their graphs. In validation, I look for
+#   a missing `no_grad` or a larger batch.
+# - *Longer:* Print `max_memory_allocated()` for each step, after a `reset_peak_memory_stats()`: a curve that climbs is a leak, and a single spike is
+#   an input. To see which line of code allocated what, call `torch.cuda.memory._record_memory_history()`, write a **memory snapshot** with
+#   `_dump_snapshot`, and open it on pytorch.org/memory_viz.
 # - *They ask next:* Why is `total += loss` a leak? Each loss keeps its graph alive, so use `loss.item()` or `loss.detach()`.
 # - *The trap:* Calling `empty_cache()`. It returns memory that no tensor uses, and PyTorch tries that itself before it raises an error.
 # - *Proof:* `proof-OOM`, `proof-sixteen`.
@@ -152,22 +153,23 @@ per_token = 2 * layers * kv_heads * head * 2  # keys and values, in 16 bits
 print(f"KV cache: {per_token / 1e3:.0f} KB for a token, {per_token * length / 1e9:.1f} GB for {length} tokens")
 
 # %% [markdown] tags=["short"]
-# Attention's matrices dominate, unless a tiled kernel never stores them. The logits are as large as the other activations of several layers. So
-# with a vocabulary of 128,000 the loss is often the peak, and some libraries compute it in chunks of tokens.
+# Attention's matrices dominate, unless a tiled kernel never stores them. The logits are as large as the other activations of several layers, so with
+# a vocabulary of 128,000 the loss is often the peak, and some libraries compute it in chunks of tokens.
 #
 # **Interview · How large are the logits and the KV cache of a language model?**
 #
-# - *Thirty seconds:* The logits have batch × length × vocabulary elements. For 4,096 tokens and a vocabulary of 128,000 that is 2 GB in float32,
-#   and their gradient takes as much again. The KV cache has 2 × layers × KV heads × head size elements per token.
-# - *Longer:* For 32 layers with 8 KV heads of 128 in bfloat16 that is 131 KB per token, so 0.5 GB for each sequence of 4,096 tokens.
-# - *They ask next:* How do you reduce them? A chunked or fused cross-entropy never holds all logits. Fewer KV heads (GQA), fewer bits or a sliding
-#   window shrink the cache. Activations can be checkpointed, or moved to the CPU with `torch.autograd.graph.save_on_cpu`.
+# - *Thirty seconds:* The logits have batch × length × vocabulary elements. For 4,096 tokens and a vocabulary of 128,000 that is 2 GB in float32, and
+#   their gradient takes as much again. The KV cache has two elements, a key and a value, per token, layer, KV head and component of a head.
+# - *Longer:* The cache is 2 × 32 layers × 8 KV heads × 128 × 2 bytes for a model of Llama 8B's shape in bfloat16, which is 131 KB per token and 0.5
+#   GB for each sequence of 4,096 tokens.
+# - *They ask next:* How do you reduce them? A chunked or fused cross-entropy never holds all logits, and fewer KV heads (GQA), fewer bits or a
+#   sliding window shrink the cache. Activations can be checkpointed, or moved to the CPU with `torch.autograd.graph.save_on_cpu`.
 # - *The trap:* Counting parameters alone. Both tensors grow with the length and with the number of sequences.
 # - *Proof:* `proof-estimates`.
 #
 # ## Activation checkpointing: keep less, compute again
-# The smallest model of checkpointing needs no library. Run the first half without a graph and continue with a graph from its result. When the
-# gradient of that result is known, run the first half again, this time with a graph:
+# The smallest model of checkpointing needs no library. Run the first half without a graph, and continue with a graph from its result. As soon as the
+# gradient of that result is known, run the first half again, this time with a graph, and continue the backward pass there:
 
 
 # %% tags=["proof-by-hand"]
@@ -198,7 +200,7 @@ for p in (0.0, 0.5):
 #
 # For the same reason it stores where autocast was on.
 #
-# You write it in exercise 2, as a `Function` with two static methods. Then this runs:
+# You write such a checkpoint in exercise 2, as a `Function` with two static methods, and then this runs:
 #
 # ### Milestone: dropout, and the same gradients
 
@@ -210,8 +212,9 @@ print("elements of the gradients that differ:", (gradients != again).sum().item(
 pictures.curves({"plain": mountain, "checkpoints": sawtooth}, xlabel="kernels run (%)", ylabel="memory (MB)")
 
 # %% [markdown]
-# In the forward pass the line climbs by one input for each block. The backward pass has twelve teeth: each block runs again, is used, and is
-# freed. The matrix multiplications take 4/3 of the work: two forward passes instead of one, and a backward pass of twice the work of either.
+# In the forward pass the line climbs by one input for each block. The backward pass has twelve teeth, because each block runs again, is used, and is
+# freed. The matrix multiplications do 4/3 of the plain step's work: two forward passes instead of one, and a backward pass that costs as much as both
+# of them.
 #
 # ### Myth · "The larger the part in a checkpoint, the more you save"
 # Take a chain of 36 layers, each of which leaves behind one unit, and divide it into k segments with a checkpoint at the start of each. Move k:
@@ -234,8 +237,8 @@ print("peak by number of segments:", {k: max(trail(k)) for k in (1, 2, 4, 6, 9, 
 pictures.slider(draw, start={"k": 6}, k=[1, 2, 3, 4, 6, 9, 12, 18, 36])
 
 # %% [markdown]
-# One checkpoint around everything saves nothing: everything is in memory when it runs again. With k segments, k inputs and the n / k layers of one
-# segment are held, and k + n / k is minimized by k = √n.
+# One checkpoint around everything saves nothing, since all of it is in memory when it runs again. With k segments, k inputs and the n / k layers of
+# one segment are held, and their sum k + n / k is minimized by k = √n.
 #
 # ### Early stop: the newer checkpoint costs less
 # PyTorch has two kinds of `checkpoint`, and its documentation recommends `use_reentrant=False`. Yours resembles the older kind, `use_reentrant=True`,
@@ -260,20 +263,23 @@ for name, result in {
 # the recomputation. It stops as soon as all of them are there, so the last matrix multiplication isn't repeated. `FlopCounterMode` of PyTorch
 # 2.13 counts 7/6 of the plain step for such a block, against 4/3 for the older kind.
 #
-# The older kind also leaves a node behind only if one of its *arguments* requires a gradient, and PyTorch warns if none does. Without
-# `use_reentrant`, PyTorch 2.13 uses the older kind. It warns that "starting in PyTorch 2.9" this will raise an exception, but it doesn't yet.
+# The older kind also leaves a node behind only if one of its *arguments* requires a gradient, and PyTorch warns if none does. If you don't pass
+# `use_reentrant`, PyTorch 2.13 uses the older kind and warns that "starting in PyTorch 2.9" this will raise an exception, although it doesn't yet.
 #
 # **Interview · What do you checkpoint, and what does it cost?**
 #
-# - *Thirty seconds:* I checkpoint each block of a transformer. Its input is kept, and the rest is computed again in the backward pass. That costs up to
-#   one more forward pass, a third more work, and less with `use_reentrant=False`, which stops early.
+# - *Thirty seconds:* I checkpoint each block of a transformer, so that its input is kept and the rest is computed again in the backward pass. That
+#   costs up to one more forward pass, which is a third more work, and less with `use_reentrant=False`, which stops early.
 # - *Longer:* With n equal layers, √n segments hold about 2√n. *Selective* checkpointing keeps the matrix multiplications and repeats the elementwise
 #   rest, which is cheap to compute but large to keep. In PyTorch you name the operators whose results are kept:
 #   `context_fn=partial(create_selective_checkpoint_contexts, [torch.ops.aten.addmm.default])`.
-# - *They ask next:* What goes wrong in the second run? PyTorch restores its own generators, but not those of NumPy or Python. Batch norm's running
-#   statistics are updated twice, and so is anything else that isn't a function of the input.
+# - *They ask next:* What goes wrong in the second run? PyTorch restores its own generators, but not those of NumPy or Python. Side effects happen
+#   twice, too: batch norm updates its running statistics in both runs.
 # - *The trap:* Putting one checkpoint around the whole model, which saves nothing.
 # - *Proof:* `proof-milestone`, `proof-segments`, `proof-early-stop`, `proof-by-hand`.
+#
+# A batch in pieces shrinks the activations as well: **gradient accumulation** runs one piece after the other and adds up their gradients. The
+# next cell measures a plain step and one with checkpoints, each in one piece and in four:
 
 # %% tags=["proof-accumulate"]
 for run in (lambda block, h: block(h), checkpointed):
@@ -281,18 +287,20 @@ for run in (lambda block, h: block(h), checkpointed):
         measured(run, pieces=pieces)
 
 # %% [markdown]
+# Four pieces need a third of the memory for the same work, in many more kernels, and checkpoints on top of that halve it again.
+#
 # **Interview · Gradient accumulation or checkpointing?**
 #
 # - *Thirty seconds:* I try accumulation first: it divides the activations by the number of micro-batches and repeats no work. Checkpointing helps
 #   when a single sample is already too large, or when smaller batches would leave the GPU idle.
-# - *Longer:* Accumulation runs more and smaller kernels. Using both together is common.
+# - *Longer:* Accumulation runs more and smaller kernels, which a large GPU may not fill. Using both together is common.
 # - *They ask next:* Does accumulation change the result? Batch norm sees smaller batches, and a mean over tokens needs weights.
-# - *The trap:* Expecting either to shrink the 16 bytes per parameter. Both reduce only the activations.
+# - *The trap:* Expecting either to shrink the 16 bytes per parameter, although both reduce only the activations.
 # - *Proof:* `proof-accumulate`.
 #
 # ## Attention without the matrix
-# Attention's scores form a matrix of length by length, and softmax seems to need a whole row at once. Here is a softmax-weighted mean in one pass.
-# It keeps three numbers: the largest score so far, the sum of exp(score − largest), and the sum of the values, weighted in the same way.
+# Attention's scores form a matrix of length by length, and softmax seems to need a whole row at once. It doesn't: here is a softmax-weighted mean in
+# one pass, which keeps only the largest score so far, the sum of exp(score − largest), and the sum of the values, weighted in the same way.
 
 
 # %% tags=["proof-online"]
@@ -312,7 +320,7 @@ scores, values = torch.tensor([1.0, 1000.0, 998.0, -5.0]), torch.tensor([10.0, 2
 print(f"one pass {online(scores.tolist(), values.tolist()):.3f}, softmax {(scores.softmax(0) @ values).item():.3f}")
 
 # %% [markdown]
-# Whenever a larger score arrives, the sums so far are multiplied by exp(old − new). That factor is less than 1, so nothing overflows.
+# Whenever a larger score arrives, the sums so far are multiplied by exp(old − new), which is less than 1, so nothing overflows.
 #
 # The same works for a tile of keys instead of a single key. In exercise 3 you write `attend`, which returns (m, l, o) for the keys of one tile,
 # `merge`, which joins two such triples, and `tiled_attention` around both. `merge` is associative, so the tiles may be merged in any grouping,
@@ -356,17 +364,17 @@ for name, function in zip(peaks, (whole, attention.tiled_attention), strict=True
     print("{} million operations, {} MB moved, of which{} MB of large tensors:".format(*millions), name)
 
 # %% [markdown]
-# Both compute the same matrix multiplications. As separate operations, tiles move more bytes: each small result is written and read again. But a
-# tile of scores fits into a GPU's fast on-chip memory (SRAM). **FlashAttention** is one kernel that leaves it there, so only queries, keys, values
-# and the output have to be moved. Here such a kernel would move 26 MB instead of 103. (The four tensors alone are 2 MB; the rest is tiles that are
-# read again for each pair.)
+# Both compute the same matrix multiplications. As separate operations, tiles even move more bytes, because each small result is written and read
+# again. But a tile of scores fits into a GPU's fast on-chip memory (SRAM), and **FlashAttention** is one kernel that leaves it there, so only
+# queries, keys, values and the output have to be moved. Here such a kernel would move 26 MB instead of 103. (The four tensors alone are 2 MB; the
+# rest is tiles that are read again for each pair.)
 #
 # **Interview · Why is FlashAttention faster, though it computes more?**
 #
 # - *Thirty seconds:* Unfused attention waits for memory, not for arithmetic, and FlashAttention never writes the matrix of scores to the GPU's main
 #   memory. It rescales in the forward pass and computes the scores again in the backward pass, but that costs less than the traffic that it saves.
-# - *Longer:* It is exact: softmax is computed tile by tile from a running maximum and a running sum. Its memory grows linearly with the length, not
-#   quadratically.
+# - *Longer:* It is exact, since softmax is computed tile by tile from a running maximum and a running sum, and its memory grows linearly with the
+#   length instead of quadratically.
 # - *They ask next:* What does it keep for the backward pass? The output, and m + log l for each row, from which a tile's weights follow.
 # - *The trap:* "It is an approximation", or "it needs fewer operations".
 # - *Proof:* `proof-flash`, `proof-tiles`, `proof-online`.
@@ -379,8 +387,9 @@ for name, function in zip(peaks, (whole, attention.tiled_attention), strict=True
 # - computes 67 · 10¹² float32 operations per second without tensor cores,
 # - and 989 · 10¹² in bfloat16 with them.
 #
-# So the *ridge*, above which arithmetic is the limit, is at 20 FLOP/byte in float32 and at 295 in bfloat16. Multiply different numbers of rows by
-# one weight of 1024 × 1024. (In the picture the rows are in bfloat16, and the two kinds of attention are those of the previous cell, in float32.)
+# So the *ridge*, above which arithmetic is the limit, is at 20 FLOP/byte in float32 and at 295 in bfloat16. Where are the products of 1, 512 and
+# 2,048 rows with a weight of 1024 × 1024? (In the picture the rows are in bfloat16, and the two kinds of attention are those of the previous cell, in
+# float32.)
 
 
 # %% tags=["proof-roofline"]
@@ -402,8 +411,8 @@ pictures.curves(roofs, xlabel="arithmetic intensity (FLOP/byte)", ylabel="at mos
 
 # %% [markdown]
 # With one row, as when a language model generates one token, the arithmetic units nearly always wait for the weight. With 512 rows each weight that
-# is loaded is reused 512 times, which is enough in float32. The tensor cores reach their peak only with the 2,048 rows, although bfloat16 halves
-# the bytes.
+# is loaded is reused 512 times, which is enough in float32, while the tensor cores reach their peak only with the 2,048 rows, although bfloat16
+# halves the bytes.
 #
 # ### 6ND
 # The arithmetic of a whole training step has a rule of thumb: 6 operations per parameter and token, of which the forward pass takes 2 and the
@@ -426,14 +435,14 @@ for width, length in ((64, 64), (128, 64), (256, 32)):
 #   The backward pass takes twice that, for the gradient of the input and for the gradient of the weight.
 # - *Longer:* Attention's scores add 12 · layers · width · length per token, which equals the work of the weights at a length of 6 times the width.
 #   Embeddings are looked up, not multiplied.
-# - *They ask next:* How many with checkpoints? At most 8ND, and fewer with early stop. Inference takes 2ND.
+# - *They ask next:* How many with checkpoints, and in inference? At most 8ND with checkpoints, fewer with early stop, and 2ND in inference.
 # - *They ask next:* What is MFU? 6ND per second divided by the GPU's peak ([chapter 19](19_training_loop.ipynb)).
 # - *The trap:* Dividing by the peak of another precision, or by the one with sparsity.
 # - *Proof:* `proof-6ND`, `proof-accumulate`.
 #
 # ## Quantization to eight bits
-# A weight for inference can be an integer from −127 to 127 and a scale: w ≈ q · scale. How many weights should share a scale? Here 64 outputs do,
-# and one of them has larger weights than the others:
+# For inference, a weight can be stored as an integer from −127 to 127 and a scale, w ≈ q · scale. How many weights should share a scale? Here the
+# rows of 64 outputs do, and one of them has larger weights than the others:
 
 # %% tags=["proof-outlier"]
 from mytorch.nn.quantization import fake_quantize, quantize
@@ -449,24 +458,24 @@ print("error of the other 63 outputs:", {name: [f"{each:.1%}" for each in line] 
 pictures.curves(errors, [1, 3, 10, 30, 100], xlabel="factor of the outlier row", ylabel="relative error", log="xy")
 
 # %% [markdown]
-# One outlier stretches the common scale, and the other outputs lose precision. A scale for each row confines the damage to that row. (In bfloat16
-# the scale itself is rounded. The largest weight may then become 128, which int8 turns into −128 unless `quantize` clamps.)
+# One outlier stretches the common scale, so the other outputs lose precision, and a scale for each row confines the damage to that row. (In bfloat16
+# the scale itself is rounded, and the largest weight may then become 128, which int8 turns into −128 unless `quantize` clamps.)
 #
 # **Interview · int8 quantization: what are scale and zero point, why one scale per channel, and what do outliers do?**
 #
 # - *Thirty seconds:* Scale and zero point approximate a number x by (q − zero point) · scale. Weights are roughly symmetric, so their zero point is
 #   usually 0; for activations such as ReLU's, it shifts the range. A scale for each output row costs four bytes a row and confines outliers.
-# - *Longer:* Outliers in *activations* are in a few columns, which all rows share. You can keep these columns in 16 bits, as LLM.int8() does, or
-#   move their scale into the weight, as SmoothQuant does. For 4-bit weights, GPTQ corrects the remaining weights for each error, and AWQ scales the
-#   channels that matter most.
+# - *Longer:* Outliers in *activations* are in a few columns, which all rows share. You can keep these columns in 16 bits, as LLM.int8() does, or move
+#   part of their scale into the weight, as SmoothQuant does. For 4-bit weights, GPTQ corrects the remaining weights for each error, and AWQ scales
+#   the channels that matter most.
 # - *They ask next:* What becomes faster? Decoding with small batches: each step reads every weight once, and int8 has half of bfloat16's bytes.
 # - *The trap:* Judging by the mean error of the weights instead of the model's outputs.
 # - *Proof:* `proof-outlier`, `proof-roofline`.
 #
 # ## The caching allocator and fragmentation
 # PyTorch requests large segments of memory from the driver and cuts blocks from them. When a tensor is freed, its **caching allocator** keeps the
-# block (*reserved*), so that the next tensor doesn't have to wait for the driver. Here is a model of it: twelve cells, and tensors that need
-# contiguous memory. −1 means that there is no room:
+# block (*reserved*), so that the next tensor doesn't have to wait for the driver. Here is a model of it, with twelve cells and tensors that need
+# contiguous memory. An answer of −1 means that there is no room:
 
 
 # %% tags=["proof-fragments"]
@@ -480,8 +489,8 @@ print(f"{row.count('.')} of {len(row)} cells are free; two go to {row.find('..')
 #   the two, together with an out-of-memory error, points to fragmentation: there is enough free memory, but not in one piece.
 # - *Longer:* Sequences of varying length cause it. `PYTORCH_ALLOC_CONF=expandable_segments:True` lets segments grow, and a memory snapshot shows the
 #   gaps.
-# - *They ask next:* Why does `nvidia-smi` show more? It shows what is reserved, and the CUDA context.
-# - *The trap:* Calling `empty_cache()` in each step. That makes the step slower, and a segment that is still partly used isn't returned.
+# - *They ask next:* Why does `nvidia-smi` show more? Because it counts all that is reserved, and the CUDA context as well.
+# - *The trap:* Calling `empty_cache()` in each step, which makes the step slower and doesn't return a segment that is still partly used.
 # - *Proof:* `proof-fragments`.
 #
 # ## The real one
@@ -530,7 +539,7 @@ print("4. and 5.", [(name, each.numel()) for name, each in nn.Int8Linear(nn.Line
 # ## If you have time
 # ### Quantization-aware training
 # Rounding after training is fine in 8 bits. With 2 bits and a symmetric range, a weight can only be −1, 0 or 1 times a scale, and the network has to
-# be trained for that. So the forward pass rounds. But the derivative of rounding is 0 almost everywhere, so nothing would learn. `fake_quantize`, a
+# be trained for that, so the forward pass rounds. But the derivative of rounding is 0 almost everywhere, and nothing would learn. `fake_quantize`, a
 # `Function` in your library, takes the derivative to be 1 within the range:
 
 # %% tags=["proof-round"]
@@ -540,8 +549,8 @@ for function in (lambda x: x.round(), lambda x: fake_quantize(x, 0.5, 0, -8, 7))
     print(w.tolist(), "become", function(w).tolist(), "with gradients", w.grad.tolist())
 
 # %% [markdown]
-# `fake_quantize` passes the gradient of 0.375 through. 5.0 is clamped to 3.5, the end of the range, so a small change of it changes nothing. Now
-# train a linear layer on digits, with three seeds:
+# `fake_quantize` passes the gradient of 0.375 through, while 5.0 is clamped to 3.5, the end of the range, so a small change of it changes nothing.
+# Now train a linear layer on digits, with three seeds:
 
 # %% tags=["proof-straight-through"]
 from sklearn.datasets import load_digits
@@ -580,6 +589,6 @@ pictures.curves(lines, xlabel="step", ylabel="loss in 2 bits (nats)")
 #   few calibration batches. It is enough for 8 bits and often for 4. Quantization-aware training rounds in each forward pass, which works with fewer
 #   bits at the price of training.
 # - *Longer:* The gradient of `round` is 0 almost everywhere. The straight-through estimator replaces it by 1, and by 0 where the value was clamped.
-# - *They ask next:* Which weights does the optimizer update? Those in full precision.
-# - *The trap:* Writing `x.round()` in the forward pass. It trains without an error, but the weights before it get gradients of 0.
+# - *They ask next:* Which weights does the optimizer update? Those in full precision, which the forward pass rounds again in each step.
+# - *The trap:* Writing `x.round()` in the forward pass, which trains without an error although the weights before it get gradients of 0.
 # - *Proof:* `proof-straight-through`, `proof-round`.
