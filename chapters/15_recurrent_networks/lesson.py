@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Recurrent networks
 # In this chapter you write a loop over time, and the two steps that made it useful: LSTM and GRU. You will measure how far back a
-# network remembers and find out why it forgets. At the end you will see why today's recurrent models are linear in their state.
+# network remembers, find out why it forgets, and see why today's recurrent models are linear in their state.
 
 # %% hidden=true
 from course import lesson
@@ -27,13 +27,13 @@ for kind in ("RNN", "GRU", "LSTM"):
     print(f"{kind:4} outputs differ by {shown} words")
 
 # %% [markdown] tags=["short"]
-# All three networks forgot the first word, even the LSTM, which is famous for its memory. None of the networks is trained yet, but a network that can't see a word can't learn from it either. So
-# what decides how far back a network sees?
+# All three networks forgot the first word, even the LSTM, which is famous for its memory. None of them is trained yet, but a
+# network that can't see a word can't learn from it either. So what decides how far back a network sees?
 #
 # ## The smallest model
-# A recurrent network is a loop that carries a state. The smallest one carries a single number: $h \leftarrow \tanh(w h + x)$. How
-# much does the last state depend on an earlier one? Each step between them multiplies the derivative by $w (1 - h^2)$, where $h$
-# is that step's new state.
+# A recurrent network is a loop that carries a state, and the smallest one carries a single number: $h \leftarrow \tanh(w h + x)$.
+# How much does the last state depend on an earlier one? Each step between them multiplies the derivative by $w (1 - h^2)$, where
+# $h$ is that step's new state.
 
 # %%
 import math
@@ -69,8 +69,8 @@ print("w = 1 with inputs, over 30 steps:", f"{back[-1]:.0e}")
 print("w = 1.2 without tanh, over 30 steps:", round(1.2**30))
 
 # %% [markdown]
-# Away from 0, the derivative of tanh is below 1, so each step makes the product smaller. Removing tanh doesn't help: any $w$ except
-# ±1 then makes the derivative shrink or grow exponentially. Move the slider to see both.
+# Away from 0, the derivative of tanh is below 1, so with $w = 1$ each step makes the product smaller. Removing tanh doesn't help
+# either, because any $w$ except ±1 then makes the derivative shrink or grow exponentially, as the slider shows.
 
 # %%
 from course import pictures
@@ -97,7 +97,8 @@ pictures.graph("loss", children=lambda node: above.get(node, []), label=str, alt
 
 # %% [markdown]
 # From the loss back to `h0`, the gradient is multiplied by $U^T$ and by a derivative of tanh at each step. The gradient of $U$
-# itself is a sum over all steps. If the factors are small, recent steps dominate that sum, and distant ones hardly count.
+# itself is a sum over all steps, in which recent steps dominate if the factors are small. The next cell measures both directions:
+# a linear recurrence with factors below and above 1, and an `nn.RNN` whose gradients explode and are clipped.
 
 
 # %% tags=["proof-explodes"]
@@ -126,16 +127,17 @@ for name in ("norm of all gradients", "the same, clipped"):
 #
 # - *Thirty seconds:* Going back k steps multiplies the gradient k times by the same matrix and by derivatives of tanh. If that product
 #   shrinks, distant inputs get no gradient, and if it grows, the gradient explodes.
-# - *Longer:* Vanishing gradients are easy to miss: the loss still falls while the network learns from nearby words. Exploding ones are
-#   hard to miss: the loss jumps or becomes `nan`.
-# - *They ask next:* What helps? Against exploding gradients, I clip the norm. Against vanishing ones, I use attention, or an LSTM or GRU
-#   whose gates start by keeping the state.
+# - *Longer:* Vanishing gradients are easy to miss, because the loss still falls while the network learns from nearby words,
+#   whereas exploding ones make the loss jump or become `nan`.
+# - *They ask next:* What helps? Against exploding gradients, I clip the norm, and against vanishing ones, I use attention, or an
+#   LSTM or GRU whose gates start by keeping the state.
 # - *The trap:* Expecting clipping to cure both. It can't bring back a gradient that is 0, and it turns an infinite one into `nan`.
 # - *Proof:* `proof-vanishing`, `proof-explodes`, `proof-gradient-over-time`.
 #
 # ### Truncated backpropagation
 # A text of a million words is too long to unroll, so you read it in segments. Each segment hands its *state* to the next one, but
-# no gradient flows back across the border. This is called **truncated backpropagation through time**.
+# no gradient flows back across the border, which is called **truncated backpropagation through time**. The next cell passes the
+# state on in three ways, and then shows what goes wrong if it isn't detached:
 
 # %% tags=["proof-truncated"]
 from course import check
@@ -162,31 +164,32 @@ for retain in (False, True):
 #
 # - *Thirty seconds:* I read the sequence in segments and pass the state on, but I `detach` it first, so that each backward pass stays
 #   within its segment.
-# - *Longer:* The state still carries information from earlier segments. But no gradient teaches the network to keep something for a
-#   later one.
-# - *They ask next:* What if you forget `detach`? The second `backward` raises an error: the graph of the first segment has been freed.
-# - *The trap:* Answering that error with `retain_graph=True`. The graph then grows from segment to segment, and after an optimizer step
-#   `backward` raises an error again: it needs the old weights. Passing no state on is wrong as well, since the network then starts
-#   every segment from zeros.
+# - *Longer:* The state still carries information from earlier segments, but no gradient teaches the network to keep something for
+#   a later one.
+# - *They ask next:* What if you forget `detach`? The second `backward` raises an error, because the graph of the first segment
+#   has been freed.
+# - *The trap:* Answering that error with `retain_graph=True`. The graph then grows from segment to segment, and after an
+#   optimizer step `backward` raises another error because it needs the old weights. Passing no state on is wrong as well, since
+#   the network then starts every segment from zeros.
 # - *Proof:* `proof-truncated`.
 #
 # ## LSTM: remember by adding
-# A plain step overwrites its memory. An LSTM adds to it instead. For this it has a second state, the **cell** $c$, and three gates
+# A plain step overwrites its memory, while an LSTM adds to it. For this it has a second state, the **cell** $c$, and three gates
 # between 0 and 1:
 #
 # $$ c' = f \cdot c + i \cdot g \qquad h' = o \cdot \tanh(c') $$
 #
-# The forget gate $f$ says how much of the cell stays. The input gate $i$ says how much of the candidate $g$ is added, and the
-# output gate $o$ how much of the cell is shown. Along the cell, the derivative is just a product of forget gates: there is no
-# matrix and no tanh in it. As long as the gates are near 1, it survives.
+# The forget gate $f$ says how much of the cell stays, the input gate $i$ how much of the candidate $g$ is added, and the output
+# gate $o$ how much of the cell is shown. Along the cell, the derivative is just a product of forget gates, without a matrix and
+# without tanh, so it survives as long as the gates are near 1.
 
 # %% [markdown] given="mytorch.nn.recurrent:rnn_step"
 # In `mytorch` a **step** is a function of the input's contribution, $W x + b$, and the state, which is a tuple. This is the plain one:
 
 # %% [markdown]
 # You will write `lstm_step`, `gru_step` and `unroll`, which applies a step over time, forwards or backwards. The input's
-# contribution doesn't depend on the state, so the layer computes it for all steps in one matrix multiplication. Only $U h$ has to
-# wait for the step before.
+# contribution doesn't depend on the state, so the layer computes it for all steps in one matrix multiplication, and only $U h$
+# has to wait for the step before.
 #
 # Now measure how far your own layers see, by differentiating the last output with respect to every input:
 
@@ -209,25 +212,27 @@ about = "The gradient over 60 steps falls fast, but slowly for an LSTM whose for
 pictures.curves(lines, range(60), xlabel="steps back", ylabel="gradient norm", log="y", alt=about)
 
 # %% [markdown]
-# As PyTorch initializes it, the LSTM forgets fast as well. Its biases are near 0, so its forget gates are near $\sigma(0) = 0.5$
-# and halve the memory at each step. With a forget bias of 3, a share of $\sigma(3) = 0.95$ stays. Which bias is right depends on
-# how far back you have to look. Over 30 steps, a bias of 1 leaves only $\sigma(1)^{30} = 0.00008$. A bias of $\ln 29 = 3.4$ gives a
-# gate of 29/30 and leaves $(29/30)^{30} = 0.36$. In general, for $T$ steps take $\ln(T - 1)$.
+# As PyTorch initializes it, the LSTM forgets fast as well: its biases are near 0, so its forget gates are near $\sigma(0) = 0.5$
+# and halve the memory at each step. With a forget bias of 3, a share of $\sigma(3) = 0.95$ stays.
+#
+# Which bias is right depends on how far back you have to look. Over 30 steps, a bias of 1 leaves only $\sigma(1)^{30} = 0.00008$,
+# while a bias of $\ln 29 = 3.4$ gives a gate of 29/30 and leaves $(29/30)^{30} = 0.36$. In general, for $T$ steps take $\ln(T -
+# 1)$.
 #
 # **Interview · How does an LSTM help against vanishing gradients?**
 #
-# - *Thirty seconds:* Its cell becomes $f \cdot c + i \cdot g$, so the derivative from cell to cell is the forget gate. That gate can
-#   stay near 1, and there is no matrix and no tanh on that path.
-# - *Longer:* The network learns when to keep and when to forget, but it should begin by keeping. For a horizon of T steps, I start
-#   with a forget bias of about ln(T − 1). The usual bias of 1 fits only about four steps.
+# - *Thirty seconds:* Its cell becomes $f \cdot c + i \cdot g$, so the derivative from cell to cell is the forget gate, which can
+#   stay near 1. There is no matrix and no tanh on that path.
+# - *Longer:* The network learns when to keep and when to forget, but it should begin by keeping. For a horizon of T steps, I
+#   start with a forget bias of about ln(T − 1), because the usual bias of 1 fits only about four steps.
 # - *They ask next:* Can its gradients still explode? Yes, through $h$ and $U$, so I clip them.
-# - *The trap:* Believing that LSTMs don't have vanishing gradients. As PyTorch initializes them, they do.
+# - *The trap:* Believing that LSTMs don't have vanishing gradients, although they do as PyTorch initializes them.
 # - *Proof:* `proof-gradient-over-time`, `proof-recall`.
 #
 # ### Does the initialization matter?
-# Here is a task: each of 30 steps brings a number, and a flag marks the first one. At the end the network has to output the flagged
-# number. (Always answering 0 gives a loss of 1.) A GRU keeps its state through its update gate, so in the GRU that gate gets the
-# bias.
+# Here is a task: each of 30 steps brings a number, and a flag marks the first one. At the end the network has to output the
+# flagged number, so always answering 0 gives a loss of 1. The cell trains six layers; in the GRU, which keeps its state through
+# its update gate, that gate gets the bias.
 
 
 # %% tags=["proof-recall"]
@@ -263,10 +268,10 @@ about = "The loss stays near 1; with a bias of ln 29, GRU and LSTM bring it to 0
 pictures.curves(lines, range(10, 121, 10), xlabel="step", ylabel="loss, mean of three seeds", alt=about)
 
 # %% [markdown]
-# In these 120 steps, neither gates alone nor a bias of 1 helps. Only the layers that start by keeping for 30 steps learn the task.
-# The others may need more steps: on PyTorch, four GRUs out of four learned it in 400 steps with a learning rate of 0.03, but no
-# LSTM did. Of four plain RNNs, one had reached a loss of 0.3 after 1,000 steps at 0.01, while the other three were still at about
-# 1.
+# In these 120 steps, neither gates alone nor a bias of 1 helps, and only the layers that start by keeping for 30 steps learn the
+# task. The others may need more steps: on PyTorch, four GRUs out of four learned it in 400 steps with a learning rate of 0.03,
+# but no LSTM did. Of four plain RNNs, one had reached a loss of 0.3 after 1,000 steps at 0.01, while the other three were still
+# at about 1.
 #
 # **Interview · RNN or transformer?**
 #
@@ -278,13 +283,13 @@ pictures.curves(lines, range(10, 121, 10), xlabel="step", ylabel="loss, mean of 
 #   step costs the same even after a million tokens.
 # - *They ask next:* Are RNNs gone? No. They run on streams and small devices, and state-space models such as Mamba are recurrences again,
 #   although linear ones.
-# - *The trap:* Saying that LSTMs solved long memory. They do so only if their gates start out near 1; otherwise the distant past gets no gradient.
+# - *The trap:* Saying that LSTMs solved long memory. Unless their gates start out near 1, the distant past gets no gradient.
 # - *Proof:* `proof-gradient-over-time`, `proof-recall`.
 
 # %% [markdown] tags=["short"]
 # ## Linear recurrences: Mamba and linear attention
-# Without a nonlinearity, the step is $h_t = a_t h_{t-1} + b_t$. Two such steps make one step of the same form. So you can merge
-# pairs of steps, then pairs of pairs, until the whole sequence is done. That is a **parallel scan**:
+# Without a nonlinearity, the step is $h_t = a_t h_{t-1} + b_t$, and two such steps make one step of the same form. So you can
+# merge pairs of steps, then pairs of pairs, until the whole sequence is done, which is called a **parallel scan**:
 
 
 # %% tags=["proof-scan"]
@@ -310,9 +315,10 @@ print(
 )
 
 # %% [markdown]
-# This toy scan handles every t in every round, so it does O(T log T) work. Mamba's kernel and chunked linear attention do O(T).
+# This toy scan handles every t in every round, so it does O(T log T) work, while Mamba's kernel and chunked linear attention do
+# O(T).
 #
-# What does a linear state cost? Its size is fixed, so its capacity is limited. *Linear attention*, for example, adds the product of
+# What does such a state cost? Its size is fixed, so its capacity is limited. *Linear attention*, for example, adds the product of
 # each key and value to one matrix, $S \leftarrow S + k v^\top$, and reads with $q^\top S$. The next cell stores pairs in such a
 # matrix, recalls each value by its key, and compares the result with softmax attention:
 
@@ -327,12 +333,14 @@ for pairs in (4, 16, 64, 256):
     print(f"{pairs:3} pairs in a state of width 32, recalled:", correct)
 
 # %% [markdown]
+# A state of width 32 recalls 16 pairs, but it mixes 64 up, while softmax attention, which keeps every pair, recalls them all.
+#
 # **Interview · Why can Mamba train in parallel, while an LSTM can't?**
 #
 # - *Thirty seconds:* Mamba's recurrence is linear in the state, so two steps can be merged into one step of the same form. A
 #   parallel scan then needs about log₂ T rounds instead of T steps. An LSTM applies tanh and a matrix to the state at each step, so
 #   its steps can't be merged.
-# - *Longer:* The factors still depend on the input, which makes the model selective, because it can decide what to forget. They just don't
+# - *Longer:* The factors still depend on the input, so the model is *selective*: it can decide what to forget. They just don't
 #   depend on the state.
 # - *They ask next:* Does inference need the scan? No, it takes one cheap step per token, with a state that doesn't grow.
 # - *The trap:* Concluding that a linear recurrence can't learn nonlinear functions. The layers between two recurrences aren't linear.
@@ -361,7 +369,8 @@ ends |= {f"output[:, {t}], backward, and h[3]": output[:, t, 16:] - h[3] for t i
 print(*(f"{name} differ by {gap.abs().max().item():.1f}" for name, gap in ends.items()), sep="\n")
 
 # %% [markdown]
-# `output` holds the last layer's $h$ at every step, while `h` and `c` hold the last states of all layers and directions.
+# `output` holds the last layer's $h$ at every step, while `h` and `c` hold the last states of all layers and directions. The
+# backward direction ends at the first word, so its last state is in `output[:, 0]`.
 #
 # **Interview · What does `nn.LSTM` return?**
 #
@@ -375,8 +384,9 @@ print(*(f"{name} differ by {gap.abs().max().item():.1f}" for name, gap in ends.i
 # - *Proof:* `proof-outputs`.
 #
 # ## Milestone: a bidirectional LSTM on a packed batch
-# The next cell copies the weights of a two-layer bidirectional LSTM into your library and feeds both a *packed* batch, three sequences of
-# different lengths without padding ([the end](#Padding-and-packed-sequences) explains how). Then it trains both for three steps.
+# The next cell copies the weights of a two-layer bidirectional LSTM into your library and feeds both a *packed* batch, three
+# sequences of different lengths without padding ([the end](#Padding-and-packed-sequences) explains how). Then it trains both for
+# three steps and prints their losses:
 
 # %% tags=["proof-milestone"]
 source = torch.nn.LSTM(4, 5, num_layers=2, bidirectional=True)
@@ -437,17 +447,17 @@ print("5. without memory:", torch.equal(layer(words)[1][1], layer(words, (zeros,
 
 # %% [markdown]
 # ## You try
-# In [the exercises](../exercises/15_recurrent_networks.ipynb) you write the loop over time, the steps of LSTM and GRU, and the
-# layers around them. You also backpropagate through time by hand and fix a classifier whose answer depends on the rest of the
-# batch. One exercise predicts shapes, and one measures how far back a layer sees. (GRU and
-# packed batches are explained at the optional end.) [Chapter 16](16_losses_and_optimizers.ipynb)
-# trains what you have built.
+# In [the exercises](../exercises/15_recurrent_networks.ipynb) you predict shapes; write the loop over time, the steps of LSTM and
+# GRU, and the layers around them; backpropagate through time by hand; fix a classifier whose answer depends on the rest of the
+# batch; and measure how far back a layer sees. (GRU and packed batches are explained at the optional end.) [Chapter
+# 16](16_losses_and_optimizers.ipynb) trains what you have built.
 
 # %% [markdown]
 # ## If you have time
 # ### GRU: one state instead of two
-# A GRU has no cell. Its update gate $z$ mixes the old state with a new one, $h' = (1 - z) n + z h$. Its reset gate $r$ says how
-# much of the past goes into the candidate $n$. All layers here have *two* biases, one for the input and one for the state. Why?
+# A GRU has no cell. Its update gate $z$ mixes the old state with a new one, $h' = (1 - z) n + z h$, and its reset gate $r$ says
+# how much of the past goes into the candidate $n$. Like the other two layers, it has *two* biases, one for the input and one for
+# the state. Why?
 
 # %% tags=["proof-two-biases"]
 x = torch.randn(5, 2, 8)
@@ -455,14 +465,14 @@ for kind, parts in {"RNN": "h", "LSTM": "ifgo", "GRU": "rzn"}.items():
     layer = getattr(torch.nn, kind)(8, 16)
     layer(x)[0].sum().backward()
     both = zip(layer.bias_ih_l0.grad.split(16), layer.bias_hh_l0.grad.split(16), strict=True)
-    equal = [torch.allclose(one, other) for one, other in both]
+    equal = [torch.allclose(one, other, atol=1e-4) for one, other in both]
     differ = [part for part, same in zip(parts, equal, strict=True) if not same]
     count = sum(each.numel() for each in layer.parameters())
     print(f"{kind:4} {count} parameters; the two biases get different gradients in: {differ}")
 
 # %% [markdown]
-# In RNN and LSTM only the sum of the two biases matters. The second one exists because cuDNN has it. In the GRU, $n = \tanh(W x + b
-# + r \cdot (U h + c))$, so the second bias of the candidate passes through the gate.
+# In RNN and LSTM only the sum of the two biases matters, and the second one exists because cuDNN has it. In the GRU, $n = \tanh(W
+# x + b + r \cdot (U h + c))$, so the second bias of the candidate passes through the gate.
 #
 # **Interview · LSTM or GRU?**
 #
@@ -478,8 +488,8 @@ for kind, parts in {"RNN": "h", "LSTM": "ifgo", "GRU": "rzn"}.items():
 
 # %% [markdown]
 # ### Padding and packed sequences
-# Sentences of different lengths are padded to a rectangle. Nothing tells the network which rows are padding, so it reads them like
-# words:
+# Sentences of different lengths are padded to a rectangle, but nothing tells the network which rows are padding, so it reads them
+# like words:
 
 # %% tags=["proof-padding"]
 from minitorch.nn.utils import rnn
@@ -499,8 +509,7 @@ pictures.grids(("sorted, padded (T, N)", table, table > 0), "→", ("packed data
 
 # %% [markdown]
 # A **packed sequence** stores the rows step by step, without padding. At step t only the first `batch_sizes[t]` sequences take
-# part. The other sequences have ended, so their states stay as they are. `unroll` does that whenever a step has fewer rows than the
-# state.
+# part, while the others have ended and keep their states. `unroll` does that whenever a step has fewer rows than the state.
 #
 # **Interview · Why pack sequences?**
 #
@@ -532,5 +541,6 @@ for kind in ("RNN", "GRU", "LSTM"):
 # PyTorch's `proj_size`, which makes the LSTM's output and `h` a projection of its memory.
 #
 # In PyTorch on a CPU, each layer and direction of a float32 LSTM without `proj_size` is one call to oneDNN and one node of the
-# graph, as the last line shows. RNN, GRU and any packed batch go through a loop. On a GPU, cuDNN usually computes all of them. That
-# is fast, but you can't change anything inside. If you need to, write your own loop around `nn.LSTMCell`, which makes one step.
+# graph, as the last line shows. RNN, GRU and any packed batch go through a loop. On a GPU, cuDNN usually computes all of them,
+# which is fast, but you can't change anything inside. If you need to, write your own loop around `nn.LSTMCell`, which makes one
+# step.
