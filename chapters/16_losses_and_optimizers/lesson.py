@@ -22,8 +22,8 @@ print(f"right answers: {(certain.argmax(1) == labels).float().mean().item():.0%}
 print(f"cross_entropy: {F.cross_entropy(certain, labels).item():.2f}")
 
 # %% [markdown] tags=["short"]
-# The loss is not 0. If you end a ten-class classifier with a softmax and train it for a week, this loss will never fall below that value.
-# You may not notice, because PyTorch doesn't warn and the accuracy can be fine.
+# The loss is not 0. If you end a ten-class classifier with a softmax, you can train it for a week and its loss will never fall below that
+# value. You may not even notice: PyTorch doesn't warn, and the accuracy can be fine.
 
 # %% [markdown]
 # ## Cross-entropy from logits
@@ -45,7 +45,7 @@ print(f"torch {F.cross_entropy(torch.tensor(scores), torch.tensor(0)).item():.4f
 
 # %% [markdown]
 # So `cross_entropy` applies the softmax itself, which means that it took our probabilities for logits. A logit of 1 against nine zeros
-# becomes a probability of only $e / (e + 9) = 0.23$.
+# becomes a probability of only $e / (e + 9) = 0.23$, whose negative logarithm is the 1.46 above.
 #
 # ### Break it: large logits
 # Logits can be any real numbers, so try large ones. The cell runs our function, and then compares the library's `softmax` followed
@@ -124,8 +124,8 @@ for weights, label, kind in (
     print(f"{kind:13} weights {weights}: {F.cross_entropy(logits, label, weights):.2f}")
 
 # %% [markdown]
-# Although the one-hot rows describe the same targets, their weighted loss is larger, because for targets that are probabilities PyTorch
-# divides by the number of rows, even if there are class weights.
+# The one-hot rows describe the same targets, yet their weighted loss is larger: for targets that are probabilities, PyTorch divides by the
+# number of rows, even if there are class weights. If all targets are ignored, the divisor is 0.
 #
 # **Interview · What is cross-entropy, and why is it computed from logits?**
 #
@@ -154,7 +154,8 @@ losses = F.cross_entropy(perfect, tokens).item(), F.cross_entropy(perfect.transp
 print(f"4 tokens, 4 positions: {losses[0]:.2f} without an error, and transposed {losses[1]:.2f}")
 
 # %% [markdown]
-# With as many positions as tokens, PyTorch can't notice the mistake, so a perfect model gets a large loss.
+# The error message is about sizes. With as many positions as tokens they agree, so PyTorch can't notice the mistake, and a perfect model
+# gets a large loss.
 #
 # **Interview · What should the loss be before the first step?**
 #
@@ -226,18 +227,18 @@ for name, losses in {"cross-entropy": -p.log(), "focal loss": -((1 - p) ** 2) * 
 # %% [markdown]
 # **Interview · Five percent of your labels are positive. What do you change?**
 #
-# - *Thirty seconds:* I change the metric first: a model that always says no is 95 % accurate. Then I either weight the positive
-#   labels with `pos_weight`, the ratio of negatives to positives, or I sample them more often. Both make a missed positive expensive.
-# - *Longer:* Focal loss scales each loss by $(1 - p)^\gamma$, so easy examples hardly count: at p = 0.9 and γ = 2 it is a hundred times
-#   smaller than cross-entropy. It was invented for object detection.
+# - *Thirty seconds:* The metric first, since a model that always says no is 95 % accurate. Then I either weight the positive labels with
+#   `pos_weight`, the ratio of negatives to positives, or I sample them more often. Both make a missed positive expensive.
+# - *Longer:* Focal loss, which was invented for object detection, scales each loss by $(1 - p)^\gamma$, so easy examples hardly count: at p
+#   = 0.9 and γ = 2 it is a hundred times smaller than cross-entropy.
 # - *They ask next:* Are the probabilities still calibrated? No: with `pos_weight=19` the best constant prediction rises from 0.05
 #   to 0.50. If I need probabilities, I correct the logit by ln 19, or I leave the loss alone and move the decision threshold.
 # - *The trap:* Using a `WeightedRandomSampler` *and* `pos_weight`, which together correct twice.
 # - *Proof:* `proof-imbalance`.
 #
 # ## SGD with momentum
-# Gradient descent is a single line, `w -= lr * g`. Let it run in a valley, $f(x, y) = (x^2 + 20 y^2) / 2$, which is flat in one
-# direction and steep in the other.
+# Gradient descent is a single line, `w -= lr * g`. Let it run in the valley $f(x, y) = (x^2 + 20 y^2) / 2$, which is flat in one direction
+# and steep in the other.
 
 # %%
 CURVATURE = np.array([1.0, 20.0])
@@ -270,9 +271,11 @@ pictures.slider(draw, start={"lr": 0.09, "momentum": 0.0}, lr=[0.04, 0.09, 0.11]
 # training takes.**
 #
 # **Momentum** keeps a velocity, in which gradients that agree add up while gradients that alternate cancel. To see it, move the second
-# slider; a learning rate of 0.04 with a momentum of 0.9 is a good pair. PyTorch's velocity isn't an average, so under a constant gradient
-# the steps grow to $1 / (1 - 0.9) = 10$ times the plain one. **Nesterov momentum** uses $g + \mu b$ instead of the new velocity $b$, as if
-# the next step of coasting had already begun, so it reacts one step earlier when the gradient changes:
+# slider; a learning rate of 0.04 with a momentum of 0.9 is a good pair. PyTorch's velocity isn't an average: under a constant gradient, the
+# steps grow to $1 / (1 - 0.9) = 10$ times the plain one.
+#
+# **Nesterov momentum** steps along $g + \mu b$ instead of the new velocity $b$, as if the next step of coasting had already begun. So it
+# reacts one step earlier when the gradient changes, as it does after 60 steps in the last two lines of this cell:
 
 
 # %% tags=["proof-momentum"]
@@ -304,8 +307,8 @@ for nesterov in (False, True):
 #   grow, up to $1/(1-\mu)$ times; where they alternate, they cancel.
 # - *Longer:* Momentum helps in narrow valleys, where the steepest direction caps the learning rate. Nesterov momentum steps along $g + \mu b$
 #   with the new $b$, so it brakes one step earlier when the gradient turns around.
-# - *They ask next:* What do you do with `lr` when you switch from plain SGD to momentum 0.9? Lower it: the steps become up to ten times
-#   longer.
+# - *They ask next:* What do you do with `lr` when you switch from plain SGD to momentum 0.9? I lower it, since the steps become up to ten
+#   times longer.
 # - *The trap:* Calling the 0.9 a step size, or reading $b$ as a running mean. PyTorch's velocity has no factor $1 - \mu$ unless you set
 #   `dampening`.
 # - *Proof:* `proof-momentum`, `proof-step-size`.
@@ -316,7 +319,8 @@ for nesterov in (False, True):
 
 # %% [markdown]
 # ## `zero_grad`
-# `backward` adds to `.grad` ([chapter 06](06_computation_graph.ipynb)), and `step` doesn't clear it. What happens if you forget to?
+# `backward` adds to `.grad` ([chapter 06](06_computation_graph.ipynb)), and `step` doesn't clear it. What happens if you forget to clear
+# it, or do so at the wrong time?
 
 
 # %% tags=["proof-zero-grad"]
@@ -335,8 +339,8 @@ for calls in ("backward step zero_grad", "backward step", "backward zero_grad st
     print(f"{calls:23}", run(10, calls, lr=0.1))
 
 # %% [markdown]
-# The sum of all gradients acts like a velocity with momentum 1, so nothing slows it down and $w$ oscillates. This bug is hard to see:
-# the first steps look fine.
+# Without `zero_grad`, the sum of all gradients acts like a velocity with momentum 1, so nothing slows it down and $w$ oscillates. This bug
+# is hard to see, since the first steps look fine. In the last line, `step` never finds a gradient.
 #
 # **Interview · Where does `zero_grad` go, and what if you forget it?**
 #
@@ -345,7 +349,7 @@ for calls in ("backward step zero_grad", "backward step", "backward zero_grad st
 # - *Longer:* By default it sets `.grad` to `None`, so `step` skips parameters that get no gradient. With `set_to_none=False` the gradients
 #   become zeros, and then weight decay and momentum still move those parameters.
 # - *They ask next:* When do you skip it on purpose? While I accumulate gradients over several batches.
-# - *The trap:* Calling it between `backward` and `step`. Then `step` has no gradient to work with, and no error is raised.
+# - *The trap:* Calling it between `backward` and `step`, so that `step` has no gradient to work with. No error is raised.
 # - *Proof:* `proof-zero-grad`, `proof-rapid-fire`.
 
 # %% [markdown] tags=["short"]
@@ -383,10 +387,10 @@ print("in float16:", torch.tensor(gradients).half())
 # - *Longer:* Adagrad divides by the root of the sum of squares, so its steps die out, although more slowly for rare features. RMSprop's
 #   running mean forgets, but it starts at 0, so its first step is 10 `lr` long. Adam adds $m$ and the correction, without which early steps
 #   under a constant gradient would be 3 to 7 times too long with the default betas.
-# - *They ask next:* What is `eps` for? To avoid 0 / 0. It also shortens the steps of gradients that are as small as `eps`. In float16 the
-#   default of 1e-8 rounds to 0.
-# - *They ask next:* What do you do if Adam's state doesn't fit into memory? 8-bit Adam stores both means in 8 bits, with a scale for each
-#   block of elements. Adafactor keeps only the row and column means of $v$ for each matrix.
+# - *They ask next:* What is `eps` for? To avoid 0 / 0, though it also shortens the steps of gradients that are as small as `eps`. In
+#   float16 the default of 1e-8 rounds to 0.
+# - *They ask next:* What do you do if Adam's state doesn't fit into memory? I take 8-bit Adam, which stores both means in 8 bits with a
+#   scale for each block of elements, or Adafactor, which keeps only the row and column means of $v$ for each matrix.
 # - *The trap:* Believing that Adam needs no learning rate, although `lr` sets the length of its steps.
 # - *Proof:* `proof-lineage`, `proof-Adam`.
 #
@@ -410,7 +414,7 @@ pictures.curves(shares, scales, xlabel="size of the gradients", ylabel="what is 
 # **Interview · Adam with `weight_decay`, or AdamW?**
 #
 # - *Thirty seconds:* I use AdamW. `Adam` puts $\lambda w$ into the gradient, where it is rescaled like the rest, so weights with large
-#   gradients hardly decay. AdamW decouples the decay. For SGD without momentum there is no difference.
+#   gradients hardly decay. AdamW decouples the decay from the gradient. (For SGD without momentum the two are the same.)
 # - *Longer:* AdamW multiplies every weight by $1 - lr \cdot \lambda$ in each step, so the decay follows the schedule of `lr`.
 # - *They ask next:* Which parameters don't you decay? Usually biases and the weights of norms, which go into a second group with
 #   `weight_decay=0`.
@@ -419,7 +423,7 @@ pictures.curves(shares, scales, xlabel="size of the gradients", ylabel="what is 
 
 # %% [markdown]
 # ## Muon
-# Adam treats a weight matrix as a bag of numbers. **Muon** treats it as a matrix: it keeps a momentum, and then a few matrix
+# Adam treats a weight matrix as a bag of numbers, while **Muon** treats it as a matrix: it keeps a momentum, and then a few matrix
 # multiplications (*Newton–Schulz iterations*) bring all singular values of the update close to 1, so that rare directions move as far as
 # dominant ones. Here is the first step for a gradient with singular values of 10, 3, 1 and 0.3:
 
@@ -436,13 +440,15 @@ for kind in ("SGD", "Muon"):
     )
 
 # %% [markdown]
+# SGD steps along the gradient, so its largest direction moves 33 times as far as its smallest. In Muon's step all four are about equal.
+#
 # **Interview · What does Muon do differently from Adam?**
 #
-# - *Thirty seconds:* Adam rescales each element by itself; Muon orthogonalizes the update of a whole matrix. All directions of the
-#   matrix then move about equally far, even those that the gradient hardly shows. With one momentum buffer per weight, its state is half
-#   of Adam's.
+# - *Thirty seconds:* Adam rescales each element by itself, whereas Muon orthogonalizes the update of a whole matrix. All directions of the
+#   matrix then move about equally far, even those that the gradient hardly shows. With one momentum buffer per weight, its state is half of
+#   Adam's.
 # - *Longer:* The orthogonalization takes five Newton–Schulz iterations, which are matrix multiplications and run in bfloat16.
-# - *They ask next:* Which parameters does it update? Only the two-dimensional weights of hidden layers. Embeddings, the output layer,
+# - *They ask next:* Which parameters does it update? Only the two-dimensional weights of hidden layers, while embeddings, the output layer,
 #   biases and norms usually stay with AdamW.
 # - *The trap:* Reusing Adam's learning rate. The length of the steps means something else, so tune the rate again, or pass
 #   `adjust_lr_fn="match_rms_adamw"`.
@@ -450,7 +456,7 @@ for kind in ("SGD", "Muon"):
 #
 # ## Milestone: handwritten digits
 # Everything below is `mytorch`: the layers, the loss and the optimizers. Of the 1,797 digits, 397 are held out. Each optimizer runs three
-# times, each time with another split and initialization, and the cell prints a bound for the worst of the three runs.
+# times, each time with another split and initialization, and the cell prints a lower bound on the accuracy of the worst run.
 
 # %% tags=["proof-milestone"]
 from sklearn.datasets import load_digits
@@ -558,8 +564,8 @@ for options in ({"lr": 0.01}, {"lr": 0.01, "momentum": 0.9}, {"lr": 0.9}):
     print(options, run(3, **options))
 
 # %% [markdown]
-# `lr` scales each step, while `momentum` says how much of the last velocity is kept. The first step is the same with and without momentum,
-# because there is no earlier velocity yet.
+# `lr` scales each step, and `momentum` says how much of the last velocity is kept. There is no earlier velocity in the first step, which is
+# why it is the same with and without momentum.
 #
 # ### Where Adam comes from: Adagrad and RMSprop
 # Adam has two ancestors, and each of the three fixes a fault of the one before:
@@ -592,8 +598,8 @@ curves = {name: values[counts - 1] for name, values in lengths.items()}
 pictures.curves(curves, counts, xlabel="step", ylabel="length (lr)", log="xy")
 
 # %% [markdown]
-# Adagrad's step $t$ is $1 / \sqrt t$ long, and RMSprop's first step is $1 / \sqrt{0.01} = 10$. Adam without correction starts with
-# $0.1 / \sqrt{0.001} = 3.2$. It gets worse before it gets better: $v$ forgets its initial zero a hundred times more slowly than $m$.
+# Adagrad's step $t$ is $1 / \sqrt t$ long, and RMSprop's first step is $1 / \sqrt{0.01} = 10$. Adam without correction starts with $0.1 /
+# \sqrt{0.001} = 3.2$ and gets worse before it gets better, because $v$ forgets its initial zero a hundred times more slowly than $m$.
 #
 # ### Regression losses: MSE, L1 and Huber
 # For a real-valued target, the loss depends on the error. **MSE** squares it and **L1** takes its absolute value, while **Huber** is
@@ -617,9 +623,9 @@ pictures.curves(curves, errors, xlabel="prediction minus target", ylabel="loss")
 #
 # **Interview · MSE, L1 or Huber?**
 #
-# - *Thirty seconds:* MSE is minimized by the mean, so outliers move it. L1 is minimized by the median: how far out they are doesn't
-#   matter. Huber is MSE for small errors and L1 for large ones.
-# - *Longer:* The gradient of MSE grows with the error. That of L1 is ±1 until the error is 0, so its steps don't shrink near the
+# - *Thirty seconds:* MSE is minimized by the mean, which outliers move. L1 is minimized by the median, for which it doesn't matter how far
+#   out they are. Huber behaves like MSE for small errors and like L1 for large ones.
+# - *Longer:* The gradient of MSE grows with the error, while that of L1 is ±1 until the error is 0, so its steps don't shrink near the
 #   target.
 # - *They ask next:* How is `SmoothL1Loss` related? With `beta` = δ it is Huber divided by δ.
 # - *The trap:* Comparing predictions of shape (N, 1) with targets of shape (N). They broadcast to N × N, so even a perfect prediction has a
@@ -629,12 +635,11 @@ pictures.curves(curves, errors, xlabel="prediction minus target", ylabel="loss")
 # ### `foreach` and `fused`
 # **Interview · What do `foreach=True` and `fused=True` change in an optimizer?**
 #
-# - *Thirty seconds:* They change how the step is computed; the formula stays the same. A plain loop launches several small
-#   kernels for each parameter, and on a GPU launching them takes longer than the arithmetic. `foreach` processes lists of tensors
-#   instead, and `fused` does the whole update in very few kernels.
-# - *Longer:* On CUDA, PyTorch chooses `foreach` if you set neither; `fused` is opt-in.
-# - *They ask next:* What does `foreach` cost? Memory for intermediate results of the size of the parameters, which `fused` doesn't
-#   need.
+# - *Thirty seconds:* They change how the step is computed, while the formula stays the same. A plain loop launches several small kernels
+#   for each parameter, and on a GPU launching them often takes longer than the arithmetic. `foreach` processes lists of tensors instead,
+#   and `fused` does the whole update in very few kernels.
+# - *Longer:* If you set neither, PyTorch chooses `foreach` on CUDA, and `fused` is opt-in.
+# - *They ask next:* What does `foreach` cost? It needs memory for intermediate results of the size of the parameters, and `fused` doesn't.
 # - *The trap:* Expecting equal bits, although another order of operations may change the last digits.
 # - *Proof:* `proof-implementations`.
 
@@ -671,7 +676,7 @@ print("loaded: lr", again.param_groups[0]["lr"], " step", again.state_dict()["st
 # **Interview · Why save the optimizer, and what is in its `state_dict`?**
 #
 # - *Thirty seconds:* It contains the options of each group and the state of each parameter, which is a velocity for momentum, or two
-#   running means and a step count for Adam. Without that state a resumed run takes different steps.
+#   running means and a step count for Adam. Without that state, a resumed run takes different steps.
 # - *Longer:* Adam's state is twice the size of the weights. Loading it also restores the saved `lr`, which overrides the one that you
 #   passed to the constructor.
 # - *They ask next:* How does a state find its parameter? By the parameter's index, so the parameters must come in the same order.
