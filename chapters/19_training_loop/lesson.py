@@ -11,7 +11,7 @@ mytorch = lesson.mytorch(19)  # your library as of this chapter, using your code
 
 # %% [markdown] tags=["short"]
 # ## Delete a line
-# The data are 1,797 handwritten digits of 8×8 pixels, which are shuffled and split into three sets.
+# The data are 1,797 handwritten digits of 8×8 pixels, which this cell shuffles and splits into three sets:
 
 # %%
 import math
@@ -41,7 +41,7 @@ def make_model():
 
 
 # %% [markdown]
-# Here is the loop, with a switch that skips one of three lines. Which error do you expect from skipping each of them?
+# Here is the loop, with a switch that skips one of three lines. Which error do you expect when one of them is missing?
 
 
 # %% tags=["proof-deleted-lines"]
@@ -90,7 +90,7 @@ pictures.curves(shown, range(1, 121, 3), xlabel="step", ylabel="loss (nats)", lo
 # None of the three raises an error. Two of the faults even look the same, because the loss stays near 2.3 whether `backward` or `step` is
 # missing. (The curve without `step` isn't drawn, because it would lie on the one without `backward`.) Without `zero_grad` the loss falls
 # faster at first, because each step follows the sum of all gradients so far, which is SGD with a momentum of 1. Nothing slows it down at
-# the minimum, so it overshoots. To notice such faults, you need a number to expect at each of the six steps.
+# the minimum, so it overshoots. To notice such faults, you need a number to expect at each step of the loop.
 
 # %% [markdown]
 # ## Six numbers to expect
@@ -103,7 +103,7 @@ print("sizes of the last batches:", [len(inputs) for inputs, _ in batches(x_trai
 pictures.images(x_train[:10].reshape(10, 8, 8), y_train[:10].tolist())
 
 # %% [markdown]
-# An **epoch** is one pass over the training set, and a **step** is one update. So 1,200 images in batches of 32 make 38 steps, and the last
+# An **epoch** is one pass over the training set, and a **step** is one update, so 1,200 images in batches of 32 make 38 steps, and the last
 # batch has 16 images. You can compute the other five numbers from a single batch:
 
 # %% tags=["proof-six-numbers"]
@@ -133,9 +133,9 @@ print(f"update:     expected a loss lower by lr · norm² = {0.01 * square:.4f},
 #   $\ln C$. If it doesn't, look at the initialization and the data. A language model that scores 50,000 tokens with the rows of a
 #   default `nn.Embedding` of 64 columns has logits with a standard deviation of about 8, so it starts far above
 #   $\ln 50{,}000 = 10.8$ ([chapter 10](10_activations_and_initialization.ipynb)).
-# * **Backward.** At the logits, the gradient is softmax minus one-hot, divided by the number of targets. Only the targets that count are in
-#   that number: `ignore_index` excludes the ignored ones, and with class weights the divisor is the sum of the targets' weights. If no
-#   target counts, the loss is 0 / 0, which is `nan`.
+# * **Backward.** At the logits, the gradient is softmax minus one-hot, divided by the number of targets that count. Targets equal to
+#   `ignore_index` don't, as the next cell checks, and with class weights the divisor is the sum of the targets' weights. If no target
+#   counts, the loss is 0 / 0, which is `nan`.
 # * **Update.** For a small learning rate, gradient descent lowers the loss by about the rate times the squared norm of the gradient.
 
 # %% tags=["proof-ignored-targets"]
@@ -150,7 +150,7 @@ for divisor in (16, 32):
 # ### Training, validation and test set
 # The *training* set moves the weights, while the *validation* set guides your decisions, such as the learning rate and when to stop. The
 # *test* set is used once, at the end. Why wouldn't two sets be enough? To find out, the next cell lets a thousand models guess, and chooses
-# the one that is best on the validation set.
+# the one that is best on the validation set:
 
 # %% tags=["proof-chosen-by-luck"]
 torch.manual_seed(0)
@@ -194,11 +194,12 @@ for name, (extra, wanted) in cases.items():
     print(f"{name:15} loss below 0.1 on {sum(each < 0.1 for each in finals)} of 3 seeds")
 
 # %% [markdown]
-# Probabilities lie between 0 and 1, so with a second softmax the loss can't fall below $\ln(1 + 9/e) = 1.46$. The incorrect labels are
-# memorized, however. So the test finds faults in the code, while you have to look at the data to find faults there. If the loss grows
-# instead of falling, watch the **gradient norm**, which is the norm of all gradients as one vector, and lower the learning rate. You get
-# that norm for free, because `clip_grad_norm_` returns it. A rate that is too high need not end in `nan`: it may also kill most hidden
-# units, as [the highest learning rates](proof-learning-rate) at the end of this chapter do.
+# Probabilities lie between 0 and 1, so with a second softmax the loss can't fall below $\ln(1 + 9/e) = 1.46$. The incorrect labels,
+# however, are memorized. So the test finds faults in the code, while you have to look at the data to find faults there.
+#
+# If the loss grows instead of falling, watch the **gradient norm**, which is the norm of all gradients as one vector, and lower the
+# learning rate. You get that norm for free, because `clip_grad_norm_` returns it. A rate that is too high need not end in `nan`: it may
+# also kill most hidden units, as [the highest learning rates](proof-learning-rate) at the end of this chapter do.
 #
 # **Interview · The loss doesn't move, or it is `nan`. Where do you look?**
 #
@@ -212,8 +213,8 @@ for name, (extra, wanted) in cases.items():
 # - *Proof:* `proof-deleted-lines`, `proof-one-batch`, `proof-learning-rate`.
 #
 # ## The complete training loop
-# This function has all the steps. It also does two things that the first loop didn't: it sets the mode at the start of the epoch,
-# and it weights the mean loss of each batch by the batch's size, because the last batch is smaller.
+# This function has all the steps, and it does two things that the first loop didn't. It sets the mode at the start of the epoch, and it
+# weights the mean loss of each batch by the batch's size, because the last batch is smaller.
 
 
 # %% tags=["proof-six-steps"]
@@ -291,6 +292,7 @@ print("mean of two means:", gradient(lambda tokens: 2 * tokens), "  mean over al
 # %% [markdown] given="mytorch.training:Trainer.fit"
 # Even the sign differs, because in the mean of means a token of the short sentence counts 15 times as much as one of the long sentence. You
 # don't know the number of tokens before you have seen all batches, so add up the gradients of **sums**, and divide `.grad` at the end.
+#
 # `Trainer.accumulate`, which you write in exercise 2, does that. `Trainer.step` calls it, clips the gradient ([chapter
 # 10](10_activations_and_initialization.ipynb)), and steps the optimizer and the scheduler. The optimizer usually gets two parameter groups,
 # because biases and the weights of norms don't decay ([chapter 16](16_losses_and_optimizers.ipynb)); you write that split in exercise 4.
@@ -348,26 +350,25 @@ pictures.curves(lines, xlabel="step", ylabel="loss (nats)", log="y", marks={"res
 # writes it to a file.
 #
 # The order of an epoch is drawn when the epoch begins, so the state also holds the random state of that moment, which you'll save in
-# exercise 3. For `Trainer`, a random state is that of the default generator and, if the loader has a generator of its own, that one's as
-# well. If you forget the second one, the resumed run continues with data in another order, without any warning. In a real run you also
-# have to save the states of Python's `random`, NumPy and the GPU.
+# exercise 3. `Trainer` saves the state of the default generator and, if the loader has a generator of its own, that one's as well. If you
+# forget the second one, the resumed run continues with data in another order, without any warning. (In a real run you also have to save the
+# states of Python's `random`, NumPy and the GPU.)
 #
 # **Interview · You accumulate gradients over batches of sentences. What do you divide by?**
 #
-# - *Thirty seconds:* I divide by the number of tokens that count, taken over all batches of the step. So I add up the gradients of
-#   summed losses and divide them once at the end, because dividing each batch's mean by the number of batches would give a mean of
-#   means.
+# - *Thirty seconds:* By the number of tokens that count, taken over all batches of the step. So I add up the gradients of summed losses and
+#   divide them once at the end. Dividing each batch's mean by the number of batches would give a mean of means.
 # - *Longer:* With equal numbers of tokens the two agree, which is why the fault went unnoticed in well-known trainers. Under DDP the count has
 #   to be added up over ranks too, and `no_sync` skips the all-reduce for all but the last batch ([chapter 23](23_multi_gpu.ipynb)).
-# - *They ask next:* Does that give the same gradient as one large batch? Not with batch norm, because it normalizes each batch by itself,
-#   and with dropout the masks differ as well.
+# - *They ask next:* Does that give the same gradient as one large batch? Not with batch norm, which normalizes each batch by itself, and
+#   not with dropout, whose masks differ.
 # - *The trap:* Adding up the losses and calling `backward` once, which keeps the graphs of all batches in memory at the same time.
 # - *Proof:* `proof-token-weighted`.
 #
 # **Interview · Accumulation, clipping, a schedule: in which order?**
 #
-# - *Thirty seconds:* I call `zero_grad` once, and then forward and `backward` for each micro-batch. After the last one I clip the
-#   gradients, and then call `optimizer.step()` and `scheduler.step()`. Only the forward and backward passes happen more than once per step.
+# - *Thirty seconds:* I call `zero_grad` once, and then forward and `backward` for each micro-batch, so only these two happen more than once
+#   per step. After the last micro-batch I clip the gradients, and then call `optimizer.step()` and `scheduler.step()`.
 # - *Longer:* `autocast` goes around forward and loss, but not around `backward`, and with a `GradScaler` you unscale before you clip
 #   ([chapter 22](22_mixed_precision.ipynb)).
 # - *They ask next:* When may you save a checkpoint? Between two steps. In the middle of a step I would have to save the
@@ -405,9 +406,9 @@ print("weight", weight.tolist())
 # - *Proof:* `proof-non-finite`.
 #
 # ## Logging and throughput
-# On a GPU, `loss.item()` waits until all queued kernels have finished ([chapter 05](05_devices.ipynb)). If you call it in each step, the GPU
-# idles while Python prepares the next one. So keep a running sum on the device, and read it every hundred steps. (`Trainer` reads each
-# loss, for simplicity.) Sum the detached loss:
+# On a GPU, `loss.item()` waits until all queued kernels have finished ([chapter 05](05_devices.ipynb)), so if you call it in each step, the
+# GPU idles while Python prepares the next one. Keep a running sum on the device instead, and read it every hundred steps. (`Trainer` reads
+# each loss, for simplicity.) The sum should be of detached losses:
 
 # %% tags=["proof-logging"]
 model, sums = make_model(), {"loss": 0.0, "loss.detach()": 0.0}
@@ -446,8 +447,8 @@ pictures.curves(curves, xlabel="epoch", ylabel="loss (nats), mean of three seeds
 
 # %% [markdown]
 # It does both, one after the other. While it learns what the images have in common, the validation loss falls, and while it memorizes the
-# exceptions, the validation loss slowly rises. You recognize a minimum only after it has passed, so **early stopping** waits for some
-# epochs without improvement and then goes back to the best weights, which you have to keep until then:
+# exceptions, that loss slowly rises. You recognize a minimum only after it has passed, so **early stopping** waits for some epochs without
+# improvement and then goes back to the best weights, which you have to keep until then:
 
 # %% tags=["proof-state-alias"]
 kept, copied = model.state_dict(), {name: value.clone() for name, value in model.state_dict().items()}
@@ -472,12 +473,12 @@ for name, state in {"kept": kept, "copied": copied}.items():
 # %% [markdown] tags=["short"]
 # ## Rapid fire
 # 1. What first loss do you expect for 100 classes? About $\ln 100 \approx 4.6$.
-# 2. What does `zero_grad` set each gradient to? None rather than zero, and `step` skips parameters without a
-#    gradient, while with zeros momentum and weight decay would still move them.
-# 3. What do you add to a running sum of losses? `loss.item()` on a CPU and `loss.detach()` on a GPU: the loss itself
-#    keeps its graph alive.
+# 2. What does `zero_grad` set each gradient to? `None`, so that `step` skips the parameter; with zeros, momentum and weight decay would
+#    still move it.
+# 3. What do you add to a running sum of losses? `loss.item()` on a CPU and `loss.detach()` on a GPU, since the loss itself keeps its graph
+#    alive.
 # 4. Where in the loop may `zero_grad` be? Anywhere between `step` and the next `backward`.
-# 5. Do you clip gradients before or after `backward`? After `backward`, before `step`.
+# 5. What does `clip_grad_norm_` return, and why do you log it? The norm from before the clipping, and its jumps announce a spike.
 #
 # ## Ten lines to remember
 # 1. Skipping `zero_grad`, `backward` or `step` raises no error, so know which numbers to expect.
@@ -499,8 +500,8 @@ for name, state in {"kept": kept, "copied": copied}.items():
 # %% [markdown]
 # ## If you have time
 # ### The confusion matrix
-# A **confusion matrix** says where the model is wrong. Its entry $(i, j)$ counts the images of digit
-# $i$ that were mistaken for $j$, so number the pairs $10 i + j$ and count them.
+# A **confusion matrix** says where the model is wrong. Its entry $(i, j)$ counts the images of digit $i$ that were read as $j$, so number
+# the pairs $10 i + j$ and count them:
 
 # %% tags=["proof-confusion"]
 model, _ = fit(x_train, y_train, epochs=10, lr=0.5)
@@ -549,8 +550,8 @@ def at(rate):
 pictures.slider(at, start={"rate": 0.5}, rate=list(runs))
 
 # %% [markdown]
-# A rate that is too high need not end in `nan`. With 2 and 10, the first steps push most hidden units below zero for every image. No
-# gradient reaches such a unit, so the loss stays high but finite. (We saw the same with two other seeds.)
+# A rate that is too high need not end in `nan`. With 2 and 10, the first steps push most hidden units below zero for every image, and since
+# no gradient reaches such a unit, the loss stays high but finite. (We saw the same with two other seeds.)
 #
 # ### MFU
 # **Interview · What is MFU, and how do you log without slowing training down?**
@@ -566,7 +567,7 @@ pictures.slider(at, start={"rate": 0.5}, rate=list(runs))
 # - *Proof:* `proof-logging`.
 #
 # ### Seeds and reproducibility
-# The next cell runs the same training twice. Then it draws one extra random number before it creates the model and shuffles the data.
+# The next cell runs the same training twice, and then draws one extra random number before it creates the model and shuffles the data:
 
 
 # %% tags=["proof-same-seed"]
@@ -587,16 +588,16 @@ print("sums in two orders:        ", (torch.tensor(1e8) + 1 - 1e8).item(), (torc
 
 # %% [markdown]
 # The two runs agree to the last bit, while the extra draw changes the weights and the order. A seed fixes a *sequence* of random numbers,
-# and each draw shifts those that follow, while a generator of your own isn't affected. Floating-point sums depend on their order, too, and
-# the next section tries out the switch that fixes it.
+# in which each draw shifts those that follow, but a generator of your own isn't affected. Floating-point sums depend on their order, too,
+# and the next section tries out the switch that fixes it.
 #
 # **Interview · Same seed, different numbers. Why?**
 #
 # - *Thirty seconds:* Either something else drew from the generator, or there is another source of randomness, such as NumPy or a worker
 #   process. Or sums were computed in a different order, because of threads, GPU kernels or library versions, and training amplifies a
 #   difference in the last bit.
-# - *Longer:* Seed every generator, and give the loader a `generator` of its own, whose state belongs in the checkpoint. Pin versions, hardware
-#   and the number of threads as well.
+# - *Longer:* Seed every generator, and give the loader a `generator` of its own, whose state belongs in the checkpoint. Versions, hardware
+#   and the number of threads have to stay the same as well.
 # - *They ask next:* How do you compare two models honestly? Train each of them with several seeds and report the mean and the spread.
 # - *The trap:* Relying on the seed alone, until someone adds a layer and all random numbers after it shift.
 # - *Proof:* `proof-same-seed`; the generator: `proof-trainer`.
@@ -616,8 +617,8 @@ torch.use_deterministic_algorithms(False)
 #
 # **Interview · What does `torch.use_deterministic_algorithms(True)` do?**
 #
-# - *Thirty seconds:* Operations use a deterministic algorithm where they have one, and raise an error where they are known to have none. `empty`
-#   fills its memory, with `nan` for floats.
+# - *Thirty seconds:* Operations use a deterministic algorithm where they have one, and raise an error where they are known to have none. In
+#   addition, `empty` fills its memory, with `nan` for floats.
 # - *Longer:* The price is speed. On a GPU, the fast way to sum by index uses atomic additions, whose order changes from run to run. cuBLAS
 #   also needs the environment variable `CUBLAS_WORKSPACE_CONFIG`.
 # - *They ask next:* Is it enough to make a run reproducible? No, seeds, versions, hardware and the number of threads have to be the same,

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from course.interview.cards import Card
 
 _TWINS = (
-    ("Do you clip gradients before or after `backward`?",),  # in two chapters
     (
         "A matrix product on the GPU takes 10 µs, whatever its size. What did you measure?",
         "You time `a @ b` on a GPU without synchronizing. What did you measure?",
