@@ -32,8 +32,8 @@ torch.save({"weight": Weights()}, evil)
 print(torch.load(evil, weights_only=False))
 
 # %% [markdown]
-# The file called `print`, and it could just as well have called `os.system`. Your own code did nothing wrong, and it doesn't even
-# need the class `Weights`. How can a file of data run code?
+# The file called `print`, and it could just as well have called `os.system`. Your own code did nothing wrong; a program without
+# the class `Weights` would have run it, too. How can a file of data run code?
 #
 # ## A pickle is a program
 # `torch.save` relies on Python's `pickle`. A pickle is a list of operations that rebuild an object, and the stack machine that
@@ -49,7 +49,7 @@ for code, argument, place in pickletools.genops(program):
 
 # %% [markdown]
 # Read it aloud: put an empty dict on the stack, remember where the next values begin (`MARK`), push a string, a number, a string
-# and a list, and finally move everything above the mark into the dict (`SETITEMS`). `BINPUT` stores an object in the **memo**, so
+# and a list. Finally, move everything above the mark into the dict (`SETITEMS`). `BINPUT` stores an object in the **memo**, so
 # that the program can use it again. An unpickler for this program takes only twenty lines:
 
 
@@ -109,9 +109,9 @@ print([f"{code.name} {argument or ''}".strip() for code, argument, _ in pickleto
 print(repr(check.error(list, run(program))))
 
 # %% [markdown]
-# Two operations are to blame. `GLOBAL` looks up any function or class by its name, importing its module if necessary, and
-# `REDUCE` calls it. An object's `__reduce__` method decides which call is written for it. An unpickler can't drop these
-# operations: the program for a tensor names `torch._utils._rebuild_tensor_v2` and calls it. But it can check each name
+# Two operations are to blame: `GLOBAL` looks up any function or class by its name, importing its module if necessary, and
+# `REDUCE` calls it. (Which call is written for an object is decided by its `__reduce__` method.) An unpickler can't drop these
+# operations, because the program for a tensor names `torch._utils._rebuild_tensor_v2` and calls it. But it can check each name
 # against an allow-list and refuse all others.
 
 # %% [markdown] given="mytorch.pickling:rebuild_tensor mytorch.pickling:find_allowed"
@@ -124,7 +124,8 @@ with torch.serialization.safe_globals([print]):
     print("allowed by hand:", torch.load(evil))
 
 # %% [markdown]
-# You will write the unpickler and its allow-list in exercise 2.
+# So `mytorch` refuses the file, and even minitorch's restricted unpickler runs it as soon as somebody allows `print`. You will
+# write the unpickler and its allow-list in exercise 2.
 #
 # **Interview · Why is `pickle` dangerous, and what does `weights_only` do?**
 #
@@ -133,10 +134,10 @@ with torch.serialization.safe_globals([print]):
 #   error.
 # - *Longer:* It has been the default since PyTorch 2.6. You can add names with `torch.serialization.safe_globals`, which the file
 #   can then call, although a few modules, such as the one behind `os.system`, stay blocked.
-# - *They ask next:* What if a file doesn't load with it? Read the name in the error message. Often it is just a NumPy value, such
-#   as a metric that was saved as `np.float64` instead of a float. Allow the name if you know what it does, but set
-#   `weights_only=False` only if you trust the file's author.
-# - *The trap:* Feeling safe after reading nothing but the tensors: by then, the program has already run.
+# - *They ask next:* What if a file doesn't load with it? I read the name in the error message, which is often just a NumPy value,
+#   such as a metric that was saved as `np.float64` instead of a float. I allow the name if I know what it does, and set
+#   `weights_only=False` only if I trust the file's author.
+# - *The trap:* Feeling safe because you only read the tensors afterwards, when the program has already run.
 # - *Proof:* `proof-runs-while-loading`, `proof-global`, `proof-weights-only`, `proof-tiny-file`.
 
 # %% [markdown] tags=["short"]
@@ -190,11 +191,11 @@ print("with strict=False:", plain.load_state_dict(real["model"], strict=False).m
 # %% [markdown] tags=["short"]
 # **Interview · A checkpoint was saved under `DataParallel` or `torch.compile`. Why doesn't the plain model load it?**
 #
-# - *Thirty seconds:* The wrapper holds your model as an attribute, `module` or `_orig_mod`, so all names begin with that prefix.
-#   Save the state of the model inside, or strip the prefix when you load.
-# - *Longer:* `DistributedDataParallel` does the same. If a submodule is compiled, the prefix appears in the middle of its names;
-#   `model.compile()` changes no names.
-# - *They ask next:* Doesn't `strict=False` help? No, it only silences the error: no name matches, so nothing is loaded.
+# - *Thirty seconds:* The wrapper holds the model as an attribute, `module` or `_orig_mod`, so all names begin with that prefix. I
+#   save the state of the model inside, or strip the prefix when I load.
+# - *Longer:* `DistributedDataParallel` does the same. If only a submodule is compiled, the prefix appears in the middle of its
+#   names, while `model.compile()` changes no names at all.
+# - *They ask next:* Doesn't `strict=False` help? No, it only silences the error. No name matches, so nothing is loaded.
 # - *The trap:* Stripping `module.` from a model that really has a submodule of that name.
 # - *Proof:* `proof-from-pytorch`.
 #
@@ -202,10 +203,11 @@ print("with strict=False:", plain.load_state_dict(real["model"], strict=False).m
 #
 # - *Thirty seconds:* An uncompressed zip archive with one pickle for the structure and one record of bytes per storage. The
 #   pickle describes a tensor by its storage's key, an offset, a shape and strides.
-# - *Longer:* Views of one dtype that are saved together still share memory after loading; with different dtypes, PyTorch refuses
-#   to save them. Since nothing is compressed, a file can be mapped into memory.
-# - *They ask next:* Why is my file of a small slice so large? The slice is saved with its whole storage.
-# - *The trap:* Saving two views to separate files. Each file then holds the whole storage, and the loaded tensors share nothing.
+# - *Longer:* Views of one dtype that are saved together still share memory after loading, whereas PyTorch refuses to save views
+#   with different dtypes. Since nothing is compressed, a file can be mapped into memory.
+# - *They ask next:* Why is my file of a small slice so large? Because the slice is saved with its whole storage.
+# - *The trap:* Saving two views to separate files, each of which then holds the whole storage, although the loaded tensors share
+#   nothing.
 # - *Proof:* `proof-archive`, `proof-sharing`.
 #
 # ## What to save of a model
@@ -258,8 +260,8 @@ print("map_location:", mytorch.load(path, map_location="cpu")["weight"].device)
 #
 # - *Thirty seconds:* `torch.load` puts each storage back on the device it was saved from, so without a GPU it raises an error.
 #   With `map_location="cpu"`, they all go to the CPU.
-# - *Longer:* `load_state_dict` copies into the parameters wherever they are. So load to the CPU even for a model on a GPU: that
-#   needs no GPU memory for a second copy.
+# - *Longer:* `load_state_dict` copies into the parameters wherever they are, so I load to the CPU even for a model on a GPU,
+#   which needs no GPU memory for a second copy.
 # - *They ask next:* What goes wrong if eight processes load the same file? Without `map_location`, all eight copies land on the
 #   one GPU that wrote it.
 # - *The trap:* Calling `model.to("cpu")` after the load, which has already failed by then.
@@ -286,7 +288,8 @@ tied = mytorch.ones(3, 2)
 print(check.error(mytorch.safetensors.save_file, {"wte": tied, "lm_head": tied}, path))
 
 # %% [markdown]
-# To read a single tensor, you need only the header and that tensor's bytes. A `.pt` file has to be unpickled first.
+# To read a single tensor, you need only the header and that tensor's bytes, while a `.pt` file has to be unpickled first. The
+# last line is the price: the format refuses two names for one tensor.
 #
 # **Interview · What does safetensors refuse, and why can it be lazy?**
 #
@@ -302,7 +305,7 @@ print(check.error(mytorch.safetensors.save_file, {"wte": tied, "lm_head": tied},
 #
 # ## Atomic saves
 # Jobs get killed, sometimes in the middle of a save. The next cell interrupts a save at 25 points, as a kill would. One writer
-# overwrites the file directly; the other writes a second file and renames it at the end. In the output, `1` means that the
+# overwrites the file directly, and the other writes a second file and renames it at the end. In the output, `1` means that the
 # old checkpoint still loads afterwards, `2` that the new one does, and `×` that neither does:
 
 # %% tags=["proof-killed"]
@@ -343,7 +346,7 @@ pictures.publish(ax, alt=f"In place, {outcomes['in place'].count('×')} of 25 ki
 # `torch.save` raises an error *after* it has emptied the old file. (minitorch keeps the old file in this case.)
 #
 # To survive a power failure as well, the bytes must reach the disk before the new name does. `os.fsync(file.fileno())` waits for
-# the bytes, and an `fsync` of the folder does the same for the name. You write this in exercise 6.
+# the bytes, and an `fsync` of the folder, which you also write in exercise 6, does the same for the name.
 #
 # **Interview · How do you write checkpoints so that a crash never costs you the last one?**
 #
@@ -353,8 +356,8 @@ pictures.publish(ax, alt=f"In place, {outcomes['in place'].count('×')} of 25 ki
 # - *Longer:* In a run on many GPUs, only rank 0 saves a replicated model, and the others wait at a barrier. With sharded
 #   weights, each rank writes its own part, and `torch.distributed.checkpoint` can load them on a different number of GPUs
 #   ([chapter 23b](23b_shards.ipynb)).
-# - *They ask next:* How do you keep saving from stalling the training? Copy the state to CPU memory, which takes seconds, and let
-#   a thread or a process write it, as `torch.distributed.checkpoint.async_save` does.
+# - *They ask next:* How do you keep saving from stalling the training? I copy the state to CPU memory, which takes seconds, and
+#   let a thread or a process write it, as `torch.distributed.checkpoint.async_save` does.
 # - *The trap:* Overwriting `last.pt` with `torch.save(state, "last.pt")`, where a kill, a full disk or an object that can't be
 #   pickled leaves you with neither checkpoint.
 # - *Proof:* `proof-killed`.
@@ -399,13 +402,14 @@ for name in ("all four", "no model", "no optimizer", "no scheduler", "no random"
 pictures.curves(apart, xlabel="step after resuming", ylabel="largest difference of a weight")
 
 # %% [markdown]
-# With all four, every bit agrees. Without the scheduler the first step is still correct and the error begins with the second,
-# because the optimizer's saved `param_groups` include the current learning rate. A bug like this can stay hidden for a long time.
+# With all four, every bit agrees. Without the scheduler the first step is still correct and the error begins only with the
+# second, because the optimizer's saved `param_groups` include the current learning rate. A bug like this can stay hidden for a
+# long time.
 #
 # **Interview · What does a checkpoint need for an exact resume?**
 #
-# - *Thirty seconds:* The model, the optimizer, the scheduler, the state of every random generator, and the position in
-#   the data. With float16, the `GradScaler` as well.
+# - *Thirty seconds:* The model, the optimizer, the scheduler, the state of every random generator, and the position in the data;
+#   with float16, the `GradScaler` as well.
 # - *Longer:* The generators are `torch.get_rng_state()` for the CPU, `torch.cuda.get_rng_state_all()` for the GPUs, Python's
 #   `random`, NumPy's, and those of the data loader's workers. On a GPU, bitwise equality also requires deterministic kernels.
 # - *They ask next:* How do you test it? I train once for 5 + 6 steps and once for 11 steps, and compare the weights.
@@ -427,9 +431,9 @@ print("| with assign:", empty.weight.device, "| shares memory:", empty.weight.da
 
 # %% [markdown]
 # ### Myth · "Matched keys mean loaded"
-# All keys matched and yet nothing was loaded: copying into a tensor without memory does nothing. (PyTorch also warns
-# you.) With `assign=True`, the loaded tensors themselves become the parameters. An optimizer that was created earlier still holds
-# the old ones, and two more things get lost:
+# All keys matched and yet nothing was loaded, because copying into a tensor without memory does nothing. (PyTorch also warns
+# you.) With `assign=True`, the loaded tensors themselves become the parameters. But then an optimizer that was created earlier
+# still holds the old ones, and two more things get lost:
 
 # %% tags=["proof-assign"]
 model = nn.Linear(2, 2)
@@ -450,10 +454,12 @@ print(
 )
 
 # %% [markdown]
-# The old optimizer didn't move the new bias, so create the optimizer after loading. The tied weight has become two parameters
-# that still share memory. With plain SGD this goes unnoticed, because the two updates add up, but Adam keeps a state for each of
-# them, so training differs. Finally, a buffer that isn't in the state is still on `meta`. So tie the weights again, and recompute
-# such buffers.
+# Loading with `assign=True` therefore takes three more steps:
+#
+# - The old optimizer didn't move the new bias, so create the optimizer after loading.
+# - The tied weight has become two parameters that still share memory. With plain SGD this goes unnoticed, because the two updates
+#   add up, but Adam keeps a state for each of them, so training differs. Tie the weights again.
+# - A buffer that isn't in the state is still on `meta`, so recompute it.
 #
 # How do you load a `state` that is larger than memory? You leave it in the file until it is used:
 
@@ -468,8 +474,8 @@ for mmap in (False, True):
     tracemalloc.stop()
 
 # %% [markdown]
-# With `mmap=True`, the file itself serves as memory: the operating system reads a page of it only when you access an element on
-# that page.
+# With `mmap=True`, the file itself serves as memory, of which the operating system reads a page only when you access an element
+# on it.
 #
 # **Interview · How do you load a 70 GB model on a machine with 64 GB?**
 #
@@ -478,8 +484,8 @@ for mmap in (False, True):
 #   speed, so to serve it I split it over machines.
 # - *Longer:* The naive way needs memory for two copies: the model with its random weights, and the loaded state. With `mmap`, a
 #   page is read when it is used, and every pass reads the pages that don't fit into memory again.
-# - *They ask next:* When do you create the optimizer? After `assign`. An earlier one would update parameters that the model no
-#   longer uses.
+# - *They ask next:* When do you create the optimizer? After `assign`, because an earlier one would update parameters that the
+#   model no longer uses.
 # - *The trap:* Forgetting `assign`, so that all keys match but the model stays empty, or using it and forgetting about buffers
 #   and tied weights.
 # - *Proof:* `proof-meta-device`, `proof-assign`, `proof-mmap`.
@@ -524,7 +530,7 @@ print("4.", type(check.error(torch.load, path)).__name__, " 5.", type(error).__n
 # ### Myth · "`weights_only=True` makes any file safe"
 # It keeps a file from running code, and it blocks `os.system` even if you allow it by hand, but it doesn't make the contents
 # trustworthy. The second file below takes about a kilobyte and holds a single element, yet it claims a shape that would fill four
-# terabytes as soon as you compute with it:
+# terabytes as soon as it is copied:
 
 
 # %% tags=["proof-tiny-file"]
@@ -555,8 +561,8 @@ print(f"{path.stat().st_size // 1000} kB in the file, {claimed.numel() * 4 / 1e1
 # - *Proof:* `proof-weights-only`, `proof-tiny-file`.
 #
 # ### Random states of NumPy and Python
-# `torch.get_rng_state()` returns the state of the CPU's generator only. Each GPU has a generator of its own, and so do Python
-# and NumPy:
+# `torch.get_rng_state()` returns the state of the CPU's generator only. Each GPU has a generator of its own, and so do Python and
+# NumPy, whose states this cell saves in two ways:
 
 # %% tags=["proof-generators"]
 import random
