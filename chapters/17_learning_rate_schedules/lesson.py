@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Learning rate schedules
 # After this chapter your own library changes the learning rate while it trains: in steps, along a cosine, with a warm-up, or when
-# progress stops. You will be able to say which rate a run uses in step 7,000, and why.
+# progress stops. You will also be able to say which rate a run uses in step 7,000, and why.
 
 # %% hidden=true
 from course import lesson
@@ -10,9 +10,9 @@ mytorch = lesson.mytorch(17)  # your library as of this chapter, using your code
 
 # %% [markdown] tags=["short"]
 # ## Can a falling rate beat every constant one?
-# Take one weight $w$ with the loss $w^2 / 2$ and gradients $w + \text{noise}$. A step multiplies $w$ by $1 - lr$ and subtracts $lr$
-# times the noise, so the mean of $w^2$ follows exactly. You have 50 steps. Which ends lower, the best of all constant rates, or a rate
-# that falls from 0.3 to 0 along a cosine?
+# Take one weight $w$ with the loss $w^2 / 2$ and gradients $w + \text{noise}$. A step multiplies $w$ by $1 - lr$ and subtracts
+# $lr$ times the noise, so the mean of $w^2$ after each step can be computed exactly, without drawing any noise. After 50 steps,
+# which ends lower: the best of all constant rates, or a rate that falls from 0.3 to 0 along a cosine?
 
 # %% tags=["proof-noise"]
 import minitorch as torch
@@ -50,9 +50,9 @@ lines = {f"constant {lr}": expected_losses([lr] * 50) for lr in (0.03, 0.1, 0.3)
 pictures.curves(lines | {"cosine from 0.3": losses[:50]}, xlabel="step", ylabel="loss", log="y")
 
 # %% [markdown]
-# With a constant rate the noise keeps the weight moving, and the loss stays at a *noise floor* that is nearly proportional to the rate. A
-# high rate gets to its floor fast; a low rate has a low floor. A schedule begins high and ends low, so it beats every constant
-# rate here.
+# With a constant rate the noise keeps the weight moving, and the loss stays at a *noise floor* that is nearly proportional to the
+# rate. A high rate gets to its floor fast, while a low rate has a low floor. A schedule that begins high and ends low combines
+# the two, so it beats every constant rate here.
 #
 # ### What does a cosine schedule do after its end?
 # Someone likes the result and trains 50 steps more. Does the loss go on falling?
@@ -64,8 +64,8 @@ marks = {"rate 0.15": 26, "rate 0": 51, "rate 0.15 again": 76}
 pictures.curves({"loss": losses}, xlabel="step", ylabel="loss", log="y", marks=marks)
 
 # %% [markdown]
-# It falls for another 16 steps, while the rate is still low, and then climbs together with the rate, which returns to where it began: a
-# cosine is periodic, and `CosineAnnealingLR` doesn't stop at `T_max`.
+# It falls for another 16 steps, while the rate is still low, and then climbs together with the rate, which returns to where it
+# began. A cosine is periodic, and `CosineAnnealingLR` doesn't stop at `T_max`.
 
 # %% [markdown] tags=["short"]
 # ## A schedule is a function of time
@@ -110,9 +110,10 @@ pictures.slider(draw, start=start, warmup=[1, 20, 50], lowest=[0.0, 0.05, 0.3], 
 
 # %% [markdown] tags=["short"]
 # ## Why warm up?
-# Adam divides a running mean of the gradients by the square root of that of their squares ([chapter 16](16_losses_and_optimizers.ipynb)). How long are its
-# steps if the gradient is pure noise, which shouldn't move anything? And how long are they if the gradient is always 1? The third
-# row is without momentum, and the fourth has the smaller $\beta_2$ that language models are trained with:
+# Adam divides a running mean of the gradients by the square root of that of their squares ([chapter
+# 16](16_losses_and_optimizers.ipynb)). How long are its steps if the gradient is pure noise, which shouldn't move anything, and
+# how long if the gradient is always 1? The third row is without momentum, and the fourth has the smaller $\beta_2$ that language
+# models are trained with:
 
 # %% tags=["proof-warm-up"]
 noise = np.random.default_rng(0).normal(size=(100, 1000))  # 100 steps, 1,000 weights
@@ -135,20 +136,20 @@ print(f"noise: the longest step with a warm-up over 20 steps is {max(warm):.1f}"
 pictures.curves({"no warm-up": columns["noise"], "warm-up": warm}, xlabel="step", ylabel="mean step (lr)")
 
 # %% [markdown]
-# The first step is a full `lr` in each of these weights, although its direction rests on one batch. With noise, later steps are five times
-# shorter, because $\beta_1$ averages the noise away; with a constant gradient they stay as long. Without momentum there is hardly any
-# transient, and $\beta_2$ makes no difference here. It plays another part: for about the first $1 / (1 - \beta_2)$ steps the mean square is
-# estimated from few samples, so the size of a weight's step is unreliable.
+# The first step is a full `lr` in each of these weights, although its direction rests on one batch. With noise, later steps are
+# five times shorter, because $\beta_1$ averages the noise away, whereas with a constant gradient they stay as long. Without
+# momentum there is hardly any transient, and $\beta_2$ makes no difference here. What it does change is the reliability of a
+# step's size, since for about the first $1 / (1 - \beta_2)$ steps the mean square is estimated from few samples.
 #
 # **Interview · Why warm up, and why with Adam?**
 #
-# - *Thirty seconds:* Adam's first step is a full `lr` in each weight, unless its gradient is zero or about as small as `eps`,
-#   although its direction comes from a single batch, and the next steps rest on few. A small rate keeps them from doing harm, which
-#   lets you use a higher peak afterwards.
+# - *Thirty seconds:* Adam's first step is a full `lr` in each weight (unless its gradient is zero or about as small as `eps`),
+#   although its direction comes from a single batch. The next steps rest on few batches, too. A small rate keeps them from doing
+#   harm, which lets you use a higher peak afterwards.
 # - *Longer:* In badly scaled initializations the curvature is also high at the start. In this chapter's sweep at a peak of 0.3, the
 #   cosine ends below 0.2 with a warm-up, and between 0.4 and 1.5 without one.
-# - *They ask next:* How long? A few hundred to a few thousand updates are common for Transformers. A rule of thumb for the estimate of the mean
-#   square is $2 / (1 - \beta_2)$: 2,000 updates for 0.999, but only 40 for 0.95, so measure.
+# - *They ask next:* How long do you warm up? A few hundred to a few thousand updates are common for Transformers. A rule of thumb
+#   for the estimate of the mean square is $2 / (1 - \beta_2)$: 2,000 updates for 0.999, but only 40 for 0.95, so measure.
 # - *The trap:* Leaving out the schedule because Adam adapts. It adapts the scale of each weight, but `lr` still sets the length, and
 #   [each schedule ended lower](proof-sweep) at its best peak.
 # - *Proof:* `proof-warm-up`; with and without: `proof-sweep`.
@@ -188,7 +189,7 @@ print(str(caught[0].message)[:91])
 #   warning appears with mixed precision when the `GradScaler` skips the first optimizer step, and there it is harmless.
 # - *They ask next:* Once an epoch or once a batch? The scheduler only counts its own steps, so `step_size=30` means 30 epochs or 30 batches,
 #   depending on where you call it. One cycle and warm-up usually count batches.
-# - *The trap:* Moving the call into the inner loop with the old numbers.
+# - *The trap:* Moving the call from the end of the epoch into the inner loop, and keeping numbers that counted epochs.
 # - *Proof:* `proof-order`; what counts: `proof-accumulation`.
 
 # %% [markdown]
@@ -216,9 +217,9 @@ print("sequential, lowered to 0.1 by hand in step 10:", {t: f"{lowered[t]:.2f}" 
 pictures.curves(lines, range(100), xlabel="step", ylabel="rate")
 
 # %% [markdown]
-# `OneCycleLR` raises an error when training goes on past its end, where a cosine climbs. The last line shows what becomes of a rate
-# that you lower during the warm-up: `LinearLR` goes on from it, but the cosine starts at the initial rate, so your change is lost
-# at the milestone.
+# When training goes on past the end, `OneCycleLR` raises an error, whereas a cosine climbs. The last line shows what becomes of a
+# rate that you lower during the warm-up. `LinearLR` goes on from it, but the cosine starts at the initial rate, so your change is
+# lost at the milestone.
 #
 # `ReduceLROnPlateau` follows no curve: its `step` takes a metric, and after more than `patience` epochs in a row without
 # improvement it multiplies the rate by `factor`:
@@ -231,8 +232,8 @@ for loss in (1.0, 0.8, 0.799, 0.798, 0.7, 0.71, 0.6):
     print(f"loss {loss:5}  epochs without improvement {plateau.num_bad_epochs}  rate {plateau.get_last_lr()[0]}")
 
 # %% [markdown]
-# The loss 0.799 counts as no improvement: it is less than 1 % below the best. The loss 0.798 is the second in a row without
-# improvement, so the rate is halved and the count starts again at 0.
+# The loss 0.799 counts as no improvement, because it is less than 1 % below the best. The loss 0.798 is the second in a row
+# without improvement, so the rate is halved and the count starts again at 0.
 #
 # ## Comparing schedules: a sweep over peak rates and seeds
 # Is a schedule better than a good constant rate? A fair comparison tunes the peak rate of each separately, and repeats each run on several
@@ -284,27 +285,32 @@ about = (
 pictures.curves(kinds, peaks, xlabel="peak rate", ylabel="final loss, mean of 3 (nats)", log="xy", alt=about)
 
 # %% [markdown]
-# The bounds are coarse because losses differ a little between processors, and more at high rates. On PyTorch 2.13 the same runs ended
-# between 0.05 and 0.06 for the constant rate at its best, 0.02 and 0.03 for the cosine, and 0.00 and 0.02 with a warm-up. At the lowest
-# peak the constant rate wins, because a schedule only lowers a rate that is already too low. At their best the schedules win on
-# all seeds, since they end with a low rate. At the peak of 0.3 the warm-up decides: on PyTorch the cosine ended between 0.45 and 1.44
-# without one, and between 0.05 and 0.09 with it. So a schedule pays in two ways: its low end lowers the noise floor, and its warm-up lets
-# you use a higher peak.
+# The bounds are coarse because losses differ a little between processors, and more at high rates. On PyTorch 2.13 the same runs
+# ended between 0.05 and 0.06 for the constant rate at its best, 0.02 and 0.03 for the cosine, and 0.00 and 0.02 with a warm-up.
+# Three things show:
+#
+# - At the lowest peak the constant rate wins, because a schedule only lowers a rate that is already too low.
+# - At their best the schedules win on all seeds, since they end with a low rate.
+# - At the peak of 0.3 the warm-up decides: on PyTorch the cosine ended between 0.45 and 1.44 without one, and between 0.05 and 0.09
+#   with it.
+#
+# So a schedule pays in two ways: its low end lowers the noise floor, and its warm-up lets you use a higher peak.
 #
 # **Interview · Which learning rate schedule do you use: StepLR, cosine, one cycle or WSD?**
 #
 # - *Thirty seconds:* Cosine with a short warm-up is a good default if you know the number of steps. Warmup-stable-decay does about as well and
 #   doesn't need to know the end: you keep the peak until you decide to stop, and then decay. In both schedules, what matters is the low end
 #   and the warm-up.
-# - *Longer:* `StepLR` has `step_size` and `gamma` to tune. One cycle warms up for 30 % of the time and raises an error past its end. A
-#   cosine's length must match the number of steps, or the run ends at a high rate; a WSD run can branch into a decay at any time.
+# - *Longer:* `StepLR` has `step_size` and `gamma` to tune, while one cycle warms up for 30 % of the time and raises an error past
+#   its end. A cosine's length must match the number of steps, or the run ends at a high rate; a WSD run can branch into a decay
+#   at any time.
 # - *They ask next:* What happens if training goes on after a cosine? In PyTorch the rate climbs, so people warm up again instead.
 # - *They ask next:* Does weight decay follow the schedule? In AdamW, yes: the decay is multiplied by the current rate.
 # - *The trap:* Comparing schedules at one rate that was tuned for one of them.
 # - *Proof:* `proof-sweep`, `proof-phases`; the climb: `proof-cosine-returns`.
 #
 # ### Batch size and learning rate: the linear scaling rule
-# A batch eight times as large has noise with an eighth of the variance. Which noise floor does it reach, and how fast?
+# If a batch is eight times as large, its noise has an eighth of the variance. Which noise floor does it reach, and how fast?
 
 # %% tags=["proof-batch"]
 for lr, size in ((0.01, 1), (0.01, 8), (0.08, 8)):
@@ -313,6 +319,9 @@ for lr, size in ((0.01, 1), (0.01, 8), (0.08, 8)):
     print(f"lr {lr}, batch {size}: floor {floor:.4f}, after 64 examples {left:.0%} of the way is left")
 
 # %% [markdown]
+# At the old rate the larger batch reaches a lower floor, but it hardly moves in 64 examples. At eight times the rate, it repeats
+# what the small batch did.
+#
 # **Interview · The batch gets 8 times larger. How do you change the learning rate?**
 #
 # - *Thirty seconds:* With SGD I multiply it by 8, the *linear scaling rule*: you get about as far per example, and to about the same noise
@@ -326,7 +335,7 @@ for lr, size in ((0.01, 1), (0.01, 8), (0.08, 8)):
 # - *Proof:* `proof-batch`.
 #
 # ## Schedules under gradient accumulation
-# With gradient accumulation, four batches may make one update. Twelve batches then make three updates, and a warm-up of four steps has
+# With gradient accumulation, four batches may make one update, so twelve batches make three. A warm-up of four steps then has
 # these rates:
 
 # %% tags=["proof-accumulation"]
@@ -337,15 +346,15 @@ print("counted in updates, they have", rates[:3])
 # %% [markdown]
 # **Interview · Which steps does a schedule count under gradient accumulation?**
 #
-# - *Thirty seconds:* The optimizer's step counts. I step the scheduler where I step the optimizer, and give it the number of updates, which is
-#   the number of batches divided by the number that are accumulated.
+# - *Thirty seconds:* The optimizer's. I step the scheduler where I step the optimizer, and give it the number of updates, which
+#   is the number of batches divided by the number that are accumulated.
 # - *Longer:* Counted in batches, the warm-up here is over before the first update, and a decay ends four times too early.
 # - *They ask next:* Can you make a new scheduler for each epoch? No, it would [count from 0 and warm up again](proof-resume).
 # - *The trap:* Passing `len(loader) * epochs` as the total number of steps.
 # - *Proof:* `proof-accumulation`.
 #
 # ## Break it: chainable and closed-form schedulers
-# At step 3 you lower the rate to 0.1 by hand, `group["lr"] = 0.1`. What do three schedulers do about it?
+# At step 3 you lower the rate to 0.1 by hand, with `group["lr"] = 0.1`. What do three schedulers make of it?
 
 # %% tags=["proof-closed-or-recursive"]
 makers = {
@@ -357,10 +366,10 @@ for name, make in makers.items():
     print(f"{name:18}", *(f"{rate:.2f}" for rate in rates_of(make, 7, lowered_at=3)))
 
 # %% [markdown]
-# `LambdaLR` forgets your change: it computes the rate from $t$ and the initial rate, in a **closed form**. The other two keep it
-# and go on from the rate that they find in the group; PyTorch calls such schedulers **chainable**. `StepLR` multiplies that rate
-# by `gamma` in the epochs `step_size`, `2 * step_size` and so on, and the cosine multiplies its distance from `eta_min`, which is 0 here.
-# As long as nobody interferes, both forms give the same rates up to rounding.
+# `LambdaLR` forgets your change, because it computes the rate from $t$ and the initial rate, in a **closed form**. The other two
+# keep it and go on from the rate that they find in the group; PyTorch calls such schedulers **chainable**. `StepLR` multiplies
+# that rate by `gamma` in the epochs `step_size`, `2 * step_size` and so on, while the cosine multiplies its distance from
+# `eta_min`, which is 0 here. As long as nobody interferes, both forms give the same rates up to rounding.
 #
 # | after a change by hand | schedulers |
 # |---|---|
@@ -370,8 +379,8 @@ for name, make in makers.items():
 # `ReduceLROnPlateau` goes on from it, too, and a `SequentialLR` does what the scheduler that is running does, until the next one
 # takes over and [starts again from the initial rate](proof-phases).
 #
-# Chainable schedulers can share an optimizer. `ChainedScheduler` steps one after the other, and the factors of the first pair below
-# multiply. A closed-form scheduler that steps last overwrites what the other one did:
+# Chainable schedulers can share an optimizer: `ChainedScheduler` steps one after the other, and the factors of the first pair
+# below multiply. In the second pair, the closed-form scheduler steps last and overwrites what the other one did:
 
 # %% tags=["proof-multiply"]
 for pair in (("StepLR", "CosineAnnealingLR"), ("CosineAnnealingLR", "LambdaLR")):
@@ -412,8 +421,8 @@ for name, make in makers.items():
     print(f"{name:18} saved {resumed(make, True)}  forgotten {resumed(make, False)}")
 
 # %% [markdown]
-# The optimizer's state restores the last rate, so the first rate is correct in all three cases even without the scheduler. Then the
-# closed-form scheduler starts again; the chainable ones go on from the correct rate with the wrong epoch.
+# The optimizer's state restores the last rate, so the first rate is correct in all three cases even without the scheduler. Then
+# the closed-form scheduler starts again, while the chainable ones go on from the correct rate with the wrong epoch.
 #
 # **Interview · What must a resumed run restore?**
 #
@@ -453,11 +462,11 @@ pictures.curves(paths, range(1, 401), xlabel="step", ylabel="weight")
 #
 # **Interview · What do you gain from an EMA of the weights, and why is it evaluated separately?**
 #
-# - *Thirty seconds:* It averages away much of the noise without lowering the rate. The optimizer goes on with the raw weights. The
-#   average is another model, so you evaluate and save it separately.
+# - *Thirty seconds:* It averages away much of the noise without lowering the rate. Since the optimizer goes on with the raw
+#   weights, the average is another model, so you evaluate and save it separately.
 # - *Longer:* A decay of 0.999 looks back about 1,000 steps, so at first the average lags.
-# - *They ask next:* What about batch norm? Its running statistics belong to the raw weights. `AveragedModel` copies buffers by default, and
-#   `update_bn` recomputes them.
+# - *They ask next:* What about batch norm? Its running statistics belong to the raw weights, and by default `AveragedModel` just
+#   copies buffers, so `update_bn` recomputes them.
 # - *The trap:* Validating the raw weights and shipping the average.
 # - *Proof:* `proof-EMA`.
 #
@@ -499,8 +508,8 @@ print(inspect.getsource(base._watch))
 #
 # ## Rapid fire
 # 1. What does `MultiStepLR` with milestones 2 and 2 do in epoch 2? Multiply the rate by `gamma` squared.
-# 2. A parameter group is added after the scheduler was made. What does the next `step` of a `LambdaLR` do? It raises
-#    an error: there is no function for the new group. A `StepLR` or a cosine simply goes on.
+# 2. A parameter group is added after the scheduler was made. What does the next `step` of a `LambdaLR` do? It raises an error,
+#    because there is no function for the new group, whereas a `StepLR` or a cosine simply goes on.
 # 3. Where does a scheduler keep the initial rate? In each group, as `"initial_lr"`.
 # 4. `StepLR(optimizer, 30)` is stepped after each of 100 batches. How much of the rate is left after the epoch? A
 #    thousandth: 100 steps are three drops by 10.
