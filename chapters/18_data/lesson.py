@@ -2,7 +2,7 @@
 # # Data loading
 # After this chapter your own library loads data in PyTorch's order: it shuffles with the same random numbers, makes batches of
 # nested samples, and loads them ahead while the model works. You will be able to explain what a worker process changes, and why a
-# GPU waits for data.
+# GPU sometimes waits for data.
 
 # %% hidden=true
 from course import lesson
@@ -33,9 +33,9 @@ print("loaded after (ms):", ready)
 print("received after:   ", [max(ready[: n + 1]) for n in range(8)])
 
 # %% [markdown] tags=["short"]
-# Batch 0 comes first, and all the others wait for it: a loader keeps the order. Batches 1 to 3 are loaded after 10 ms and batches 5 to 7
-# after 20. Then their workers idle, since by default only two batches for each worker are requested ahead. Batch 4 is the last of all:
-# PyTorch deals the batches out in turn, so it stands in the slow worker's queue.
+# Batch 0 comes first, and all the others wait for it, because a loader keeps the order. Batches 1 to 3 are loaded after 10 ms and
+# batches 5 to 7 after 20. Then their workers idle, since by default only two batches for each worker are requested ahead. Batch 4
+# is loaded last of all: PyTorch deals the batches out in turn, so it stands in the slow worker's queue.
 #
 # ## The smallest loader
 # A map-style dataset offers two operations, `len(dataset)` and `dataset[i]`. A loader takes an order of the indices, splits it into
@@ -54,8 +54,8 @@ print([batch.tolist() for batch in batches(numbers, 3, torch.randperm(7))])
 print("the dataset:", numbers.tolist())
 
 # %% [markdown]
-# Only the indices were shuffled; the data stayed where it was. The last batch is shorter because 7 isn't a multiple of 3; `drop_last=True`
-# would drop it.
+# Only the indices were shuffled, while the data stayed where it was. The last batch is shorter because 7 isn't a multiple of 3,
+# and `drop_last=True` would drop it.
 #
 # ### Break it: ragged samples
 # Samples of different lengths can't be stacked, and **workers**, the helper processes that fetch whole batches, finish out of order, as you
@@ -66,9 +66,9 @@ print(check.error(next, batches([torch.ones(3), torch.ones(1)], 2, torch.arange(
 print("ready in this order:", sorted(range(8), key=lambda number: ready[number]))
 
 # %% [markdown]
-# A loader therefore needs three parts: a **sampler** that chooses the order, a **collate function** that makes a batch out of samples, and,
-# if there are workers, a buffer that puts the batches back in order. Read the picture from the top. The batch sampler's lists of indices
-# are dealt out to one *index queue* per worker, and all workers put their batches into one result queue.
+# A loader therefore needs three parts: a **sampler** that chooses the order, a **collate function** that makes a batch out of
+# samples, and, if there are workers, a buffer that puts the batches back in order. In the picture, the batch sampler's lists of
+# indices are dealt out to one *index queue* per worker, and all workers put their batches into one result queue.
 
 # %% hidden=true
 flow = {"your loop": ["reorder buffer"], "reorder buffer": ["result queue"], "result queue": ["worker 0", "worker 1"]}
@@ -79,9 +79,9 @@ pictures.graph("your loop", children=lambda name: [(each, "") for each in flow.g
 
 # %% [markdown] given="mytorch.utils.data.sampler:draw_seed"
 # ## Samplers
-# A sampler is an iterable of indices. `RandomSampler` yields a permutation. Unless it was given a generator, it draws a seed from the
-# default generator and makes a new generator with it, so each pass takes one more number from the default stream. `mytorch` draws that
-# number as PyTorch does, and therefore shuffles in the same order:
+# A sampler is an iterable of indices, and `RandomSampler` yields a permutation of them. Without a generator of its own, it draws
+# a seed from the default generator for a new one, so each pass takes one more number from the default stream. `mytorch` draws
+# that number as PyTorch does, and therefore shuffles in the same order:
 
 # %% tags=["proof-order"]
 for library in (torch, mytorch):
@@ -90,7 +90,7 @@ for library in (torch, mytorch):
     print([batch.tolist() for batch in loader], len(loader))
 
 # %% [markdown]
-# `BatchSampler` groups the indices of any other sampler into lists. You write both in exercise 2.
+# `BatchSampler`, which you write in exercise 2 together with `RandomSampler`, groups the indices of any other sampler into lists.
 #
 # ### Class imbalance and `WeightedRandomSampler`
 # A sampler may also choose which samples to draw. In the next cell one sample in twenty belongs to the rare class, and
@@ -112,8 +112,8 @@ for name, sampler in samplers.items():
 # **Interview · Imbalanced classes: a sampler, or weights in the loss?**
 #
 # - *Thirty seconds:* Both are meant to give each class the same influence. A sampler puts rare samples into nearly every batch.
-#   Weights in the loss can't help when a batch has no rare sample, and where one appears, it has as much weight as all the others
-#   together.
+#   Weights in the loss, in contrast, can't help when a batch has no rare sample, and where one appears, it has as much weight as
+#   all the others together.
 # - *Longer:* The mean of a weighted `cross_entropy` is divided by the weights of the *batch*, so a batch without a rare sample
 #   counts in full. In batches of 20, the rare class has 38 % of the influence on average rather than half. The sampler repeats each
 #   rare sample many times an epoch, so the model memorizes it sooner, and it never draws many of the common ones.
@@ -194,12 +194,13 @@ for n in range(5):
 bars(drawn, "tokens (light: padding)", "Padded rows are mostly padding; packed rows are nearly full.", 128)
 
 # %% [markdown] tags=["short"]
-# Fully sorted batches waste little, but they are the same in every epoch and run from short to long. *Buckets* are the usual compromise:
-# shuffle, sort within buckets of some batches, and shuffle the batches. Packed rows need positions that restart at 0 in each sentence, and
-# attention must not cross a boundary. A mask of $L \times L$ entries can express that; you write one in exercise 5. Kernels for variable
-# lengths take the boundaries alone, as cumulative lengths (`cu_seqlens`); in PyTorch that is `varlen_attn`, and jagged nested tensors
-# store the same offsets. FlexAttention takes a function that compares two positions' documents, and skips the blocks in which no pair may
-# attend.
+# Fully sorted batches waste little, but they are the same in every epoch and run from short to long. *Buckets* are the usual
+# compromise: shuffle, sort within buckets of some batches, and shuffle the batches.
+#
+# Packed rows need positions that restart at 0 in each sentence, and attention must not cross a boundary. There are three ways to
+# say where it may look. A mask of $L \times L$ entries is the simplest, and you write one in exercise 5. Kernels for variable
+# lengths, such as PyTorch's `varlen_attn`, take the boundaries alone, as cumulative lengths (`cu_seqlens`). FlexAttention takes a
+# function that compares two positions' documents, and skips the blocks in which no pair may attend.
 #
 # **Interview · When do you write a `collate_fn`?**
 #
@@ -213,9 +214,10 @@ bars(drawn, "tokens (light: padding)", "Padded rows are mostly padding; packed r
 # - *Proof:* `proof-break`, `proof-padding`; the lambda: `proof-workers`.
 #
 # ## Worker processes
-# Standard builds of Python run the bytecode of one thread at a time, so threads only help where loading waits for a disk or runs C code
-# that releases the lock. PyTorch therefore starts processes. [turns.py](files/turns.py) shows how two of them share eight samples
-# when sample 0 is slow, and how many batches are requested ahead. It prints the same lines if you run it on PyTorch (`turns.py torch`).
+# Standard builds of Python run the bytecode of one thread at a time, so threads only help where loading waits for a disk or runs
+# C code that releases the lock. That is why PyTorch starts processes. [turns.py](files/turns.py) shows how two of them share
+# eight samples when sample 0 is slow, and how many batches are requested ahead. It prints the same lines if you run it on PyTorch
+# (`turns.py torch`).
 
 # %% tags=["proof-turns"]
 import subprocess
@@ -229,15 +231,15 @@ def run(script):
 run("files/turns.py")
 
 # %% [markdown] tags=["short"]
-# The first runs show **head-of-line blocking**: sample 2 sits behind sample 0 in the queue of worker 0, and worker 1 finishes what it was
-# given and idles. With `in_order=False` the loop takes the batches as they arrive, and a worker that
-# has returned one gets the next. The price is an order that depends on timing. The last two lines show that `num_workers *
-# prefetch_factor` batches are requested at once, and one more whenever your loop receives one.
+# The first runs show **head-of-line blocking**: sample 2 sits behind sample 0 in the queue of worker 0, and worker 1 finishes
+# what it was given and idles. With `in_order=False` the loop takes the batches as they arrive, and a worker that has returned one
+# gets the next, at the price of an order that depends on timing. The last two lines show that `num_workers * prefetch_factor`
+# batches are requested at once, and one more whenever your loop receives one.
 #
 # **Interview · What happens when you call `next(iter(loader))` with four workers?**
 #
-# - *Thirty seconds:* Four processes start, and eight batches are requested, two for each worker. You get the first batch, and a ninth is
-#   requested. Then the iterator is dropped, and the workers are stopped.
+# - *Thirty seconds:* Four processes start, and eight batches are requested, two for each worker. When you get the first batch, a
+#   ninth is requested. Then the iterator is dropped, so the workers are stopped.
 # - *Longer:* The call also draws a base seed, so the default generator moves on.
 # - *They ask next:* How do you look at a batch cheaply? Call `loader.collate_fn([dataset[0], dataset[1]])`, or use a loader without
 #   workers.
@@ -261,29 +263,34 @@ print("no pass:", numbers_after(0), " one pass:", numbers_after(1))
 print("one pass, generator of its own:", numbers_after(1, generator=torch.Generator()))
 
 # %% [markdown]
-# No. Each `iter(loader)` draws a base seed for its workers from the default generator, even if there are no workers. So a
-# validation pass that you add to a script changes the rest of the training run, dropout included. Give the loader its own `generator`
-# and it draws the seed from that. (With persistent workers, the seed of the first pass stays.)
+# No, it doesn't. Each `iter(loader)` draws a base seed for its workers from the default generator, even if there are no workers.
+# A validation pass that you add to a script therefore changes the rest of the training run, dropout included. Give the loader its
+# own `generator` and it draws the seed from that. (With persistent workers, the seed of the first pass stays.)
 
 # %% [markdown] tags=["short"]
 # ### fork, spawn and forkserver
-# `fork` copies the running process. `spawn` starts a new Python that imports your program, and everything sent to it is pickled.
-# `forkserver` forks from a clean server process, and pickles as well. Windows and macOS spawn; Linux used to fork, and uses
-# `forkserver` from Python 3.14 on. [workers.py](files/workers.py) compares the first two:
+# There are three ways to start a worker:
+#
+# - `fork` copies the running process.
+# - `spawn` starts a new Python that imports your program, and everything sent to it is pickled.
+# - `forkserver` forks from a clean server process, and pickles as well.
+#
+# By default, Windows and macOS spawn, while Linux used to fork and uses `forkserver` from Python 3.14 on.
+# [workers.py](files/workers.py) compares the first two:
 
 # %% tags=["proof-workers"]
 run("files/workers.py")
 
 # %% [markdown]
 # A worker has its own copy of the dataset, so what it adds to `self.seen` never reaches your program. A forked worker sees
-# everything that the program changed before. A spawned one imports your module again, so it doesn't see a global that was changed
-# since. It does receive the dataset as it is when the pass begins: the dataset is pickled and sent.
+# everything that the program changed before, while a spawned one imports your module again and doesn't see a global that was
+# changed since. It does receive the dataset as it is when the pass begins, because the dataset is pickled and sent.
 #
-# **Seeds.** A common myth says that NumPy's random numbers repeat in the workers. They did, years ago. Today PyTorch seeds `random`,
-# `np.random` and `torch` from the base seed and the worker's number when the worker starts, which is once per pass unless the workers
-# are persistent. A generator that belongs to the *dataset* is copied with it, though. It repeats in each worker, and also in
-# each epoch if the workers aren't persistent. You fix one in exercise 6. If you pass a `worker_init_fn`, each worker calls it with its
-# number before it fetches anything, so it is the place to open files and database connections.
+# **Seeds.** A common myth says that NumPy's random numbers repeat in the workers. They did, years ago, but today PyTorch seeds
+# `random`, `np.random` and `torch` from the base seed and the worker's number when the worker starts, which is once per pass
+# unless the workers are persistent. A generator that belongs to the *dataset*, however, is copied with it, so it repeats in each
+# worker, and also in each epoch if the workers aren't persistent. (You fix one in exercise 6.) If you pass a `worker_init_fn`,
+# each worker calls it with its number before it fetches anything, so it is the place to open files and database connections.
 #
 # **Memory.** Forked workers share your memory until somebody writes to it. Python writes a reference count whenever it touches an
 # object, so the pages of a long list of strings are copied one by one. On PyTorch 2.13 and Linux, a worker that read a list of a million
@@ -292,13 +299,14 @@ run("files/workers.py")
 # **Containers.** Batches travel through shared memory, which is `/dev/shm` on Linux. Docker gives it 64 MB by default, and a worker that
 # runs out of it dies of a *bus error*; start the container with `--shm-size=8g` or `--ipc=host`.
 #
-# **CUDA.** If your program has used the GPU, a forked worker that touches it raises "Cannot re-initialize CUDA in forked subprocess". So
-# let workers return CPU tensors, and move them to the GPU in the loop.
+# **CUDA.** If your program has used the GPU, a forked worker that touches it raises "Cannot re-initialize CUDA in forked
+# subprocess". Workers should therefore return CPU tensors, which you move to the GPU in the loop.
 #
 # **Interview · Map-style or iterable dataset: what is the difference, and what do workers change?**
 #
-# - *Thirty seconds:* A map-style dataset has `__getitem__` and `__len__`, so the main process can shuffle and deal the indices out to the
-#   workers. An iterable dataset is a stream. Each worker gets a copy and yields all of it, unless you divide it with `get_worker_info()`.
+# - *Thirty seconds:* A map-style dataset has `__getitem__` and `__len__`, so the main process can shuffle and deal the indices
+#   out to the workers. An iterable dataset is a stream, of which each worker gets a copy and yields all, unless you divide it
+#   with `get_worker_info()`.
 # - *Longer:* Use a stream for logs, sockets, or archives that are read in sequence. Shuffling a stream takes a buffer: you fill it,
 #   yield a random element, and put the next sample in its place. Large datasets are stored as *shards* (WebDataset, MDS), files that are
 #   shuffled as a whole and read in sequence.
@@ -308,8 +316,8 @@ run("files/workers.py")
 # - *Proof:* `proof-workers`.
 #
 # ## Prefetching: how many workers keep the GPU busy?
-# Suppose that loading a batch takes 30 ms and a training step on the GPU takes 10. A loop that does one after the other leaves the GPU
-# idle for three quarters of the time. Workers load ahead, up to `prefetch_factor` batches each:
+# Suppose that loading a batch takes 30 ms and a training step on the GPU takes 10. A loop that does one after the other leaves
+# the GPU idle for three quarters of the time, so workers load ahead, up to `prefetch_factor` batches each:
 
 
 # %% tags=["proof-busy"]
@@ -343,13 +351,13 @@ pictures.slider(timeline, start={"workers": 2, "slow": 0}, workers=[1, 2, 3, 4],
 
 # %% [markdown]
 # ### Are more workers faster?
-# More workers help until loading keeps up with the steps, here at `30 / 10 = 3` workers. Any more only cost memory. Set `slow` to
-# 100 to see how one late batch holds up all the others.
+# More workers help until loading keeps up with the steps, here at `30 / 10 = 3` workers, and any more only cost memory. Set
+# `slow` to 100 to see how one late batch holds up all the others.
 #
 # **Interview · Your GPU is 40 % busy. Is it the loader?**
 #
-# - *Thirty seconds:* Replace the loader by one batch that you reuse. If you then get more steps per second, the loader is the
-#   bottleneck. You can also time `next(iterator)` and the step separately.
+# - *Thirty seconds:* I replace the loader by one batch that is used again and again. If I then get more steps per second, the
+#   loader is the bottleneck. I can also time `next(iterator)` and the step separately.
 # - *Longer:* You need about as many workers as the load time divided by the step time, as long as the disk and the cores keep up. If the
 #   first batches of each epoch are slow, workers are being started, and `persistent_workers=True` keeps them.
 # - *They ask next:* What else could it be? Steps that wait, such as a `loss.item()` in each, many small kernels, or copies from pageable
@@ -360,9 +368,9 @@ pictures.slider(timeline, start={"workers": 2, "slow": 0}, workers=[1, 2, 3, 4],
 #
 # %% [markdown] given="mytorch.utils.data.prefetch:Prefetcher"
 # ### In `mytorch`: threads and one shared queue
-# `mytorch` simplifies this. Its workers are threads, and they take numbered tasks from a single queue, so whichever is free fetches the
-# next batch, and batches that come too early wait in `arrived`. A queue without a limit would load the whole dataset into memory, so a new
-# task is requested only when a batch has been given out.
+# `mytorch` simplifies this: its workers are threads, which take numbered tasks from a single queue, so whichever is free fetches
+# the next batch, and batches that come too early wait in `arrived`. A queue without a limit would load the whole dataset into
+# memory, so a new task is requested only when a batch has been given out.
 
 # %% tags=["proof-prefetch"]
 import threading
@@ -412,8 +420,8 @@ print("a stream, 2 processes with 2 workers each:", shares)
 #
 # - *Thirty seconds:* All processes must shuffle in the same way, so the order is computed from `seed + epoch` instead of a stream of random
 #   numbers. Without `set_epoch`, each epoch repeats the order of epoch 0.
-# - *Longer:* To give each process equally many samples, the sampler repeats the first indices, or drops the last ones with `drop_last`.
-#   With unequal counts, some processes would wait forever in a collective operation.
+# - *Longer:* To give each process equally many samples, the sampler repeats the first indices, or drops the last ones with
+#   `drop_last`, because with unequal counts some processes would wait forever in a collective operation.
 # - *They ask next:* What does that do to a validation score? Repeated samples count twice.
 # - *The trap:* Passing `shuffle=True` to the loader as well, which is an error together with a sampler.
 # - *Proof:* `proof-distributed`; the error: `proof-rapid-fire`.
@@ -447,9 +455,9 @@ print({name: round(loop(**options)[0]) for name, options in ways.items()})
 bars(loop(count=6, non_blocking=True)[1], "time (ms)", "The CPU runs ahead; copies and kernels take turns.", 120)
 
 # %% [markdown]
-# A common myth says that `pin_memory=True` makes copies asynchronous. With pinned memory alone, the CPU still waits for each copy. You
-# also need `non_blocking=True`, and a loop that doesn't wait for something else, such as `loss.item()`. Copies and kernels overlap only
-# if they are on two streams.
+# A common myth says that `pin_memory=True` makes copies asynchronous. With pinned memory alone, however, the CPU still waits for
+# each copy. You also need `non_blocking=True` and a loop that doesn't wait for something else, such as `loss.item()`, and copies
+# and kernels overlap only if they are on two streams.
 #
 # **Interview · What do `pin_memory` and `non_blocking` do?**
 #
@@ -457,7 +465,8 @@ bars(loop(count=6, non_blocking=True)[1], "time (ms)", "The CPU runs ahead; copi
 #   `x.to("cuda", non_blocking=True)` then returns at once, while the copy is still running.
 # - *Longer:* Kernels on the same stream still wait for the copy. To overlap both, copy the next batch on another stream.
 # - *They ask next:* Why not pin everything? Pinned memory can't be swapped out, and pinning itself takes time.
-# - *The trap:* A non-blocking copy *to* the CPU that is read before `synchronize`. The values may not have arrived yet.
+# - *The trap:* Reading the result of a non-blocking copy *to* the CPU before `synchronize`, when the values may not have arrived
+#   yet.
 # - *Proof:* `proof-pinned`, on a model.
 #
 # ## Resuming in the middle of an epoch
@@ -484,14 +493,14 @@ for name, rest in rests.items():
     print(f"{name:25}: {24 - len(set(seen)):2} samples never seen, {len(seen) - len(set(seen)):2} seen twice")
 
 # %% [markdown]
-# The sampler is ahead of the loop by the batches that are prefetched. If you resume at the sampler's count, those batches are lost.
-# `StatefulDataLoader` from the package `torchdata` does this bookkeeping: it has a `state_dict`, which includes the positions of its
+# The sampler is ahead of the loop by the batches that are prefetched, so if you resume at the sampler's count, those batches are
+# lost. `StatefulDataLoader` from the package `torchdata` does this bookkeeping: its `state_dict` includes the positions of its
 # workers.
 #
 # **Interview · How do you resume in the middle of an epoch?**
 #
-# - *Thirty seconds:* Make the order a function of a seed and the epoch. Save the epoch and how many batches the loop has received, and skip
-#   that many batches of *indices* when you resume, so that no sample is loaded for nothing.
+# - *Thirty seconds:* I make the order a function of a seed and the epoch. Then I save the epoch and how many batches the loop has
+#   received, and when I resume, I skip that many batches of *indices*, so that no sample is loaded for nothing.
 # - *Longer:* Augmentation needs its generators' states too, or seeds made from epoch and index. A stream has to report and
 #   restore its position, for which `StatefulDataLoader` calls the dataset's `state_dict` in each worker.
 # - *They ask next:* What if the number of GPUs changes? I count the samples of all ranks, not batches.
@@ -614,6 +623,7 @@ from minitorch.utils.data._utils.iterator import _MultiProcessingDataLoaderIter 
 print(inspect.getsource(Iterator._ask) + "\n" + inspect.getsource(Iterator._next_data))
 
 # %% [markdown]
-# `_turns` cycles through the workers and `_tasks` records which worker has which batch, while `_arrived` is the same as yours. There are
-# two additions. A worker whose stream is `Exhausted` gets no more tasks, and with `in_order=False` a batch is given as soon as it arrives, and
-# the next task goes to a worker that has room. `_pool.receive` notices workers that were killed, as your `_receive` notices threads.
+# `_turns` cycles through the workers and `_tasks` records which worker has which batch, while `_arrived` is the same as yours.
+# There are two additions. A worker whose stream is `Exhausted` gets no more tasks, and with `in_order=False` a batch is given as
+# soon as it arrives, while the next task goes to a worker that has room. `_pool.receive` notices workers that were killed, as
+# your `_receive` notices threads.
