@@ -11,7 +11,7 @@ mytorch = lesson.mytorch(22)  # your library as of this chapter, using your code
 
 # %% [markdown] tags=["short"]
 # ## Correct gradients, and the weight doesn't move
-# A weight starts at 1, and its gradient is 1 in every step. After 100 steps with a learning rate of 0.001 it should be at 0.9. The next
+# A weight starts at 1, and its gradient is 1 in every step, so after 100 steps with a learning rate of 0.001 it should be at 0.9. The next
 # cell tries it in three dtypes, with two optimizers:
 
 # %% tags=["proof-stuck"]
@@ -35,7 +35,7 @@ for dtype in types:
 
 # %% [markdown] tags=["short"]
 # In bfloat16 the weight is still at 1, although every gradient is correct and the optimizer made every step. A step of 0.001 is shorter
-# than half the distance to the next bfloat16 number, so the result of each subtraction is rounded back to 1.
+# than half the distance to the next bfloat16 number below, so the result of each subtraction is rounded back to 1.
 #
 # ## What 16 bits can hold
 # A floating-point number consists of a sign, an exponent, which sets its range, and a **mantissa**, which sets its precision. A format with
@@ -55,9 +55,9 @@ pictures.curves(spacings, sizes, xlabel="magnitude of a number", ylabel="spacing
 
 # %% [markdown] tags=["short"]
 # The spacing of neighbouring numbers, also called an *ulp* (unit in the last place), grows with the numbers. The largest float16 is 65,504.
-# At the lower end the spacing of float16 stops shrinking at 6 · 10⁻⁸, which is its smallest *subnormal* number, and everything below half
-# of that is rounded to 0. bfloat16 has the range of float32, but its spacing is 65,536 times as wide. The next bfloat16 below 1 is 0.9961,
-# and a step of 0.001 covers less than half of that distance.
+# At the lower end the spacing of float16 stops shrinking at 6 · 10⁻⁸, its smallest *subnormal* number, and everything below half of that is
+# rounded to 0. In contrast, bfloat16 has the range of float32, but its spacing is 65,536 times as wide: the next bfloat16 below 1 is
+# 0.9961, and a step of 0.001 covers only a quarter of that distance.
 #
 # ### The smallest model: cut a float32 in half
 # A bfloat16 consists of the upper 16 bits of a float32, so one line of bit arithmetic converts a float32 into a bfloat16. The last of the
@@ -76,14 +76,15 @@ for x in (1.0, 0.999, 3.1415927, np.uint32(0x7F800001).view(np.float32)):
 
 # %% [markdown]
 # For 1 and π the results agree with PyTorch's, but not for 0.999: cutting rounds towards 0, and PyTorch rounds to the nearest number. The
-# NaN becomes an infinity because its only mantissa bit is in the lower half, so a real conversion has to test for NaN first. In exercise 5 you'll write PyTorch's rounding of all other numbers, and a second function that rounds at random so that its results are
-# correct on average.
+# NaN becomes an infinity because its only mantissa bit is in the lower half, so a real conversion has to test for NaN first. In exercise 5
+# you'll write PyTorch's rounding of all other numbers, and a second function that rounds at random, so that its results are correct on
+# average.
 #
 # **Interview · float16 or bfloat16?**
 #
 # - *Thirty seconds:* I use bfloat16 where the hardware supports it, because it has practically the range of float32. Gradients that are
 #   fine in float32 neither overflow nor become 0, so I don't need loss scaling. float16 has three more bits of precision but a narrow
-#   range, so it needs a scaler for training.
+#   range, so training in it needs a scaler.
 # - *Longer:* float16 has 5 exponent and 10 mantissa bits, and bfloat16 has 8 and 7. NVIDIA GPUs have bfloat16 tensor cores from Ampere on, so
 #   float16 is still what you use on a V100 or T4.
 # - *They ask next:* When does bfloat16 cause trouble? Wherever something small is added to something large, as in weights, running means and long sums. In reinforcement learning, its rounding also makes the trainer's probabilities differ from those of
@@ -119,7 +120,7 @@ pictures.curves(lines, xlabel="step", ylabel="weight")
 #
 # - *Thirty seconds:* An optimizer's step is often a thousandth of the weight or less. In bfloat16 that is below half the spacing, so the
 #   weight never moves. In a float32 copy the steps add up until they show in the rounded weight.
-# - *Longer:* With autocast you need nothing extra: the model's own weights stay in float32 and the 16-bit copies are made on the fly.
+# - *Longer:* With autocast you need nothing extra, since the model's own weights stay in float32 and the 16-bit copies are made on the fly.
 # - *They ask next:* How much memory do they cost? Four bytes for each parameter, on top of the two of the 16-bit weight.
 #   Stochastic rounding does without them, at the price of noise in the weights.
 # - *The trap:* "Adam's steps are normalized, so it doesn't need them." The first cell shows that Adam gets stuck as well.
@@ -138,7 +139,7 @@ for dtype in (torch.bfloat16, torch.float32):
 
 # %% [markdown] tags=["short"]
 # The bfloat16 gradient stops at 4, where the spacing to the next number is 0.03 and an addition of 0.01 is rounded away. Master weights
-# don't help: the optimizer only gets the finished sum. Large training runs therefore keep bfloat16 weights, but accumulate their
+# don't help, because the optimizer only gets the finished sum. Large training runs therefore keep bfloat16 weights, but accumulate their
 # gradients and reduce them across GPUs in float32.
 #
 # **Interview · You train in bfloat16. What stays in float32?**
@@ -154,7 +155,7 @@ for dtype in (torch.bfloat16, torch.float32):
 # - *Proof:* `proof-gradient-sums`, `proof-stuck`.
 #
 # ## autocast: a precision for each operation
-# Matrix multiplications gain the most from 16 bits. Losses and long sums need float32. So a table decides which operation runs in
+# Matrix multiplications gain the most from 16 bits, while losses and long sums need float32, so a table decides which operation runs in
 # which precision:
 
 
@@ -174,9 +175,9 @@ print(out.dtype, loss.dtype, "gradient:", weight.grad.dtype)
 # The gradient of a float32 weight is float32: the cast is part of the graph, and its backward pass casts back.
 #
 # ### Break it
-# You have to call the toy by hand, and a layer that is used twice casts its weight twice. PyTorch's dispatcher therefore has a layer for
-# autocast above the one for autograd, and every operation passes through it. In `mytorch` it is the first layer of the stack, which was
-# empty until now:
+# The toy has two weaknesses: you have to call it by hand, and a layer that is used twice casts its weight twice. PyTorch's dispatcher
+# therefore has a layer for autocast above the one for autograd, so that every operation passes through it. In `mytorch` it is the first
+# layer of the stack, which was empty until now:
 
 # %%
 stack = {"autocast": "casts tensors", "trace": "logs steps", "record": "adds a node", "device": "one device?"}
@@ -185,7 +186,7 @@ pictures.layers(stack, call="x @ w", path=["autocast", "record", "device"], resu
 # %% [markdown] given="mytorch.amp.autocast_mode:LISTS mytorch.amp.autocast_mode:widest"
 # ### In `mytorch`: the autocast layer
 # You write the layer itself, the context manager that installs it, and the cast, which keeps a copy of each weight until the outermost
-# block ends. The state belongs to a thread, so other threads aren't affected. A function such as `linear` counts as one operation here,
+# block ends. The state belongs to a thread, so other threads aren't affected, and a function such as `linear` counts as one operation,
 # although it is made of two. The lists of operations are provided, and they are shorter than PyTorch's. The next cell compares the
 # resulting dtypes:
 
@@ -220,7 +221,7 @@ print("binary_cross_entropy on CUDA:", str(bce).splitlines()[0])
 # gradient at a probability near 0 or 1 may not fit into float16. Use `binary_cross_entropy_with_logits` instead, which autocast runs in
 # float32.
 #
-# The cache shows in the graph, where two uses of one weight lead back to a single cast:
+# The cache is visible in the graph, where two uses of one weight lead back to a single cast:
 
 # %% tags=["proof-cache"]
 weight, x = mytorch.randn(4, 4).requires_grad_(), mytorch.randn(2, 4)
@@ -245,7 +246,7 @@ pictures.graph(out.grad_fn, children=lambda n: [to for to, _ in n.next_functions
 # - *Proof:* `proof-dtypes`, `proof-cache`, `proof-toy`.
 #
 # ## float16: loss scaling
-# In the first cell float16 moved the weight to 0.902, which is nearly right. So why not put the whole model into float16?
+# In the first cell float16 moved the weight to 0.902, which is nearly correct. So why not put the whole model into float16?
 #
 # ### Myth · "Call `.half()` on everything"
 
@@ -256,8 +257,8 @@ print("their squares:          ", [f"{each:.1e}" for each in (x * x).tolist()])
 print("70,000 ones, added up:  ", torch.ones(70000).half().sum().item())
 
 # %% [markdown]
-# A gradient of 10⁻⁸ becomes 0, squares overflow from 256 on, and a long sum ends at infinity. Weights move by whole spacings or not at all.
-# That is why you call `.half()` on a whole model only for inference.
+# A gradient of 10⁻⁸ becomes 0, squares overflow from 256 on, and a long sum ends at infinity. Weights, as you saw, move by whole spacings
+# or not at all, which is why you call `.half()` on a whole model only for inference.
 #
 # How many of a network's gradients are that small? The next cell computes the gradients of a network with eight sigmoid layers in float32,
 # and the slider multiplies all of them by a power of two:
@@ -290,10 +291,10 @@ pictures.slider(draw, start={"power": 0}, power=[0, 8, 16, 24, 32])
 
 # %% [markdown] tags=["short"]
 # ### Scale the loss
-# By the chain rule, a loss that is multiplied by 65,536 has gradients that are 65,536 times as large, so the backward pass runs in the range that
-# float16 covers. The gradients are divided by the same number in float32 before the step, which makes the step correct again. The **scale** has
-# to be large enough to prevent underflow and small enough to prevent overflow, and the suitable range changes during training. Therefore a
-# `GradScaler` searches for it: it halves the scale after an infinite gradient and doubles it after many good steps.
+# By the chain rule, a loss that is multiplied by 65,536 has gradients that are 65,536 times as large, so the backward pass runs in the
+# range that float16 covers. The gradients are divided by the same number in float32 before the step, which makes the step correct again.
+# The **scale** has to be large enough to prevent underflow and small enough to prevent overflow. Because the suitable range changes during
+# training, a `GradScaler` searches for it: it halves the scale after an infinite gradient and doubles it after many good steps.
 
 # %% [markdown] given="mytorch.amp.grad_scaler:GradScaler.scale"
 # ### In `mytorch`: the GradScaler
@@ -325,7 +326,7 @@ pictures.curves({"scale": scales}, range(1, 13), xlabel="step", ylabel="scale")
 #
 # - *Thirty seconds:* The scaler skipped three steps, so the weights stayed, and each time it halved the scale. The scheduler isn't
 #   informed: it counted 12 steps while the optimizer made 9, so the rate falls too early.
-# - *Longer:* The scale doubles after `growth_interval` good steps in a row, by default 2,000. An overflow resets the count.
+# - *Longer:* The scale doubles after `growth_interval` good steps in a row, by default 2,000, and an overflow resets the count.
 # - *They ask next:* How do you keep the scheduler in step? I compare `get_scale()` before and after `update()`: a lower scale means that the
 #   step was skipped.
 # - *They ask next:* What changes with many GPUs? Under DDP the all-reduce spreads an infinite gradient to every rank, so all ranks skip
@@ -371,8 +372,8 @@ for first in (False, True):
 #
 # - *Thirty seconds:* I call `scale(loss).backward()` and then `unscale_(optimizer)`, so that the gradients have their true size when I clip
 #   them. After that I call `step`, which doesn't unscale them a second time, and `update`.
-# - *Longer:* If you clip first, `max_norm` is compared with a norm that is too large by the scale, so nearly every gradient is clipped, and
-#   when `step` divides the result by the scale, next to nothing is left.
+# - *Longer:* If you clip first, `max_norm` is compared with a norm that is too large by the scale, so nearly every gradient is clipped.
+#   When `step` then divides the result by the scale, next to nothing is left.
 # - *They ask next:* What changes with gradient accumulation? I scale the loss of each micro-batch, and unscale, clip, step and update once
 #   at the end.
 # - *The trap:* Expecting an error if you clip first. With SGD the loss only falls very slowly. Adam hardly depends on the gradients' scale,
@@ -423,14 +424,14 @@ shown = {name: runs[name][0] for name in ("float16", "float16, scaled")}
 pictures.curves(shown, xlabel="step", ylabel="loss (nats)", alt=about)
 
 # %% [markdown]
-# On each seed the scaled float16 run ends where float32 and bfloat16 do. float16 without a scale doesn't learn at all.
+# On each seed the scaled float16 run ends where float32 and bfloat16 do, while float16 without a scale doesn't learn at all.
 #
 # ## Fewer bits: TF32, FP8 and FP4
 # Where the hardware supports it, each halving of the bits roughly doubles the speed of a matrix multiplication and halves its traffic.
-# **TF32** is a mode of NVIDIA's tensor cores: the inputs of a matrix multiplication are float32, but only 10 of their mantissa bits are used.
-# **FP8** has two formats, E4M3 and E5M2, which are named after their exponent and mantissa bits, and **FP4** is E2M1. With so few bits, each
-# tensor needs a scale of its own, or even each small block of a tensor. How many of the gradients in the histogram above are lost in either
-# case?
+# **TF32** is a mode of NVIDIA's tensor cores: the inputs of a matrix multiplication are float32, but only 10 of their mantissa bits are
+# used. **FP8** has two formats, E4M3 and E5M2, which are named after their exponent and mantissa bits, and **FP4** is E2M1. With so few
+# bits, each tensor needs a scale of its own, or even each small block of a tensor. The next cell measures TF32's error, and the one after
+# it counts how many of the gradients in the histogram above are lost with either kind of scale:
 
 # %% tags=["proof-TF32"]
 a, b = np.random.default_rng(0).normal(size=(2, 256, 256)).astype(np.float32)
@@ -458,17 +459,17 @@ for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e
     print(f"lost gradients: {zero[0]:>3} with one scale, {zero[1]:>2} with a scale for each 32")
 
 # %% [markdown]
-# With one scale for all, E4M3 loses many gradients and E5M2 hardly any. With a scale for each block of 32 the more precise E4M3 loses none,
-# and even four bits keep nearly all. In a real network each layer's gradients are a tensor of their own, so they differ less in size than
-# the mixture of all layers here.
+# With one scale for all, E4M3 loses many gradients and E5M2 hardly any. With a scale for each block of 32, however, the more precise E4M3
+# loses none, and even four bits keep nearly all. In a real network each layer's gradients are a tensor of their own, so they differ less in
+# size than the mixture of all layers here.
 #
 # **Interview · What is TF32, and is it on?**
 #
 # - *Thirty seconds:* TF32 has float32's range and float16's precision, inside tensor cores only; inputs, outputs and memory stay float32. By
 #   default it is off for matrix multiplications, where the setting is called "highest", and on for cuDNN's convolutions.
 # - *Longer:* `torch.set_float32_matmul_precision("high")` allows it in matrix multiplications, which still accumulate in float32. The newer
-#   setting is `torch.backends.cuda.matmul.fp32_precision = "tf32"`. Use only one of the two: once you have used the new one,
-#   reading the old one raises an error.
+#   setting is `torch.backends.cuda.matmul.fp32_precision = "tf32"`. Use only one of the two, because reading the old one raises an error
+#   once you have used the new one.
 # - *They ask next:* How large is the error? A few parts in ten thousand, compared with about one in ten million in float32.
 # - *The trap:* Comparing a GPU's convolution with the CPU's and looking for a bug.
 # - *Proof:* `proof-TF32`.
@@ -480,14 +481,14 @@ for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e
 # - *Longer:* DeepSeek-V3 has scales for tiles of 1×128 activations and blocks of 128×128 weights. In MXFP8, 32 elements share a scale that is a
 #   power of two, and in NVFP4 16 elements share one in E4M3, beside a float32 scale for the whole tensor. Master weights and sums stay in higher
 #   precision.
-# - *They ask next:* What does E4M3 give up for its range? It has no infinity, so the only special value that is left is NaN. In PyTorch
-#   2.13, a cast on the CPU saturates: even an infinity becomes 448, so you can't detect an overflow afterwards.
+# - *They ask next:* What does E4M3 give up for its range? Infinity: the only special value that is left is NaN. In PyTorch 2.13, a cast on
+#   the CPU saturates, so even an infinity becomes 448, and you can't detect an overflow afterwards.
 # - *The trap:* Using a single loss scale for all tensors, as with float16, instead of one scale for each tensor or block.
 # - *Proof:* `proof-FP8`.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
-# 1. What is the largest number that float16 can hold? 65,504; numbers from 65,520 on are rounded to infinity.
+# 1. What is the largest number that float16 can hold? 65,504, and numbers from 65,520 on are rounded to infinity.
 # 2. Which dtype does the sum of a float16 and a bfloat16 tensor have? float32.
 # 3. Up to which number are all integers exact in float16? Up to 2,048: float16 has 11 significant bits.
 # 4. What does `get_scale()` return for a `GradScaler` that isn't enabled? 1.
@@ -536,8 +537,8 @@ print(inspect.getsource(autocast._cached))
 
 # %% [markdown]
 # It also checks whether the target is the lower precision, whether caching is on (`cache_enabled=False` switches it off), and whether the
-# weight is a view (`_base`). As in PyTorch, the key of the cache doesn't contain the dtype. Therefore an inner block with another lower
-# precision gets the copy of the outer block, and a matrix multiplication of the two dtypes raises an error.
+# weight is a view (`_base`). As in PyTorch, the key of the cache doesn't contain the dtype. An inner block with another lower precision
+# therefore gets the copy of the outer block, and a matrix multiplication of the two dtypes raises an error.
 #
 # ### Myth · "autocast halves memory"
 
