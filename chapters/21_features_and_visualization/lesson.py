@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Features, transfer and pictures
 # What does a trained network look at, and can a picture prove it? How do you teach it new classes with a fraction of its parameters? This
-# lesson answers with hooks, fine-tuning, LoRA, occlusion and Grad-CAM, and your library gets the tools for them. At the end, it runs a
-# ResNet-18.
+# lesson answers with hooks, fine-tuning, LoRA, occlusion and Grad-CAM. Your library gets the tools for them and runs a ResNet-18 whose
+# features agree with minitorch's.
 
 # %% hidden=true
 from course import lesson
@@ -141,8 +141,8 @@ for count in (1, 16, 64):
 #
 # **Interview · How do you get an inner activation without touching the model?**
 #
-# - *Thirty seconds:* Register a forward hook on the module with `register_forward_hook`. In the hook, keep `result.detach().clone()`, and
-#   call `handle.remove()` when you are done.
+# - *Thirty seconds:* I register a forward hook on the module with `register_forward_hook`. The hook keeps `result.detach().clone()`, and
+#   when I am done I call `handle.remove()`.
 # - *Longer:* The names come from `named_modules`, and `get_submodule("layer2.1.conv2")` returns the module. If you only want the features
 #   before the head, set `model.fc = nn.Identity()`. torchvision's `create_feature_extractor` rewrites the graph instead.
 # - *They ask next:* Which calls does a hook miss? Functions such as `F.relu`, which aren't modules, and `model.forward(x)`, which bypasses
@@ -233,7 +233,7 @@ for name, (make, lr) in ways.items():
 pictures.curves(histories, xlabel="step", ylabel="loss (nats)", alt="The fine-tuned loss falls fastest.")
 
 # %% [markdown]
-# The cell prints no counts because they differ a little between processors. Where this was written, the networks read
+# The cell prints no counts because they differ a little between processors. Where this was written, the networks read, of 400 digits,
 #
 # - 220 to 253 digits when trained from scratch,
 # - 249 to 268 with the probe,
@@ -299,14 +299,15 @@ print(f"after a step it differs from the base by {furthest[0]:.1f}, and from its
 # `B` starts at 0, so the adapted layer first agrees with its base. It also means that only `B` gets a gradient in the first step, because
 # the gradient of `A` has `B` as a factor. At the end, the update is added to the weight, and the merged layer gives the same results.
 #
-# **QLoRA** also shrinks the frozen part. It stores $W$ in 4 bits (the data type NF4), dequantizes it to bfloat16 for each matrix
+# **QLoRA** also shrinks the frozen part: it stores $W$ in 4 bits (the data type NF4), dequantizes it to bfloat16 for each matrix
 # multiplication, and trains adapters in 16 bits. The weights of a 7B model then take about 4 GB instead of 14, and gradients and optimizer
 # state exist for the adapters only.
 #
 # **Interview · LoRA: why does B start at 0, what does alpha / r do, and what does it cost at inference?**
 #
 # - *Thirty seconds:* With $B = 0$, training starts from exactly the pretrained model. The factor $\alpha / r$ is meant to keep the size of
-#   the update when you change $r$, so that you needn't tune the learning rate again. Merged into $W$, the adapter costs nothing.
+#   the update when you change $r$, so that you needn't tune the learning rate again. At inference, an adapter that is merged into $W$ costs
+#   nothing.
 # - *Longer:* It trains $r (\text{in} + \text{out})$ parameters, and the optimizer's state shrinks accordingly. Unmerged, it adds two
 #   low-rank matrix multiplications, and adapters can be swapped per request. At high ranks $\alpha / r$ shrinks the update too much, so
 #   rsLoRA divides by $\sqrt r$ ([Kalajdzievski 2023](https://arxiv.org/abs/2312.03732)).
@@ -397,7 +398,7 @@ for part in parts:
 #   gradients at least add up to the difference of two scores, although they depend on the baseline image.
 # - *They ask next:* What is better? Intervene: ablate a channel or occlude a patch, and measure how the score changes. Grad-CAM answers
 #   *where*, coarsely, and passes the randomization test better in this chapter's runs.
-# - *The trap:* Judging by eye. Even an edge detector's picture looks like an explanation.
+# - *The trap:* Judging by eye, when even an edge detector's picture looks like an explanation.
 # - *Proof:* `proof-sanity`, `proof-attributions`; ablation: `proof-replace`.
 #
 # ### Grad-CAM
@@ -426,8 +427,8 @@ pictures.slider(overlay, start={"asked": 4, "column": 52}, asked=[3, 4], column=
 
 # %% [markdown]
 # The network was trained on one digit per image and was never given positions, yet the heat is at the right digit. Each block is one
-# position of `layer3`'s maps. A block may be hot although the paper below it is blank: its *receptive field*, the pixels that it depends
-# on, is far larger than the block ([chapter 11](11_convolution.ipynb)).
+# position of `layer3`'s maps, and it may be hot although the paper below it is blank, because its *receptive field*, the pixels that it
+# depends on, is far larger than the block ([chapter 11](11_convolution.ipynb)).
 
 # %% [markdown]
 # ## Milestone: ResNet-18 on your library
@@ -662,7 +663,7 @@ print(f"by the step: {(line.weight - before).abs().max().item():.1f}")
 #
 # - *Thirty seconds:* It adds gradients to the `.grad` of the leaves. No parameter moves: that is the work of `optimizer.step()`.
 # - *Longer:* It also frees the tensors that the graph has saved. Batch norm's running statistics have changed earlier, in the forward pass.
-# - *They ask next:* What must a loss satisfy to teach anything? Its gradient has to depend on the labels.
+# - *They ask next:* What must a loss satisfy to teach anything? For one thing, its gradient has to depend on the labels.
 # - *The trap:* Training on `(prediction - labels).sum()`, which falls and teaches nothing.
 # - *Proof:* `proof-who-moves-weights`, `proof-labels`, `proof-falls-forever`; running statistics: `proof-freezing`.
 #
