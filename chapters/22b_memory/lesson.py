@@ -160,8 +160,7 @@ print(f"KV cache: {per_token / 1e3:.0f} KB for a token, {per_token * length / 1e
 #
 # - *Thirty seconds:* The logits have batch × length × vocabulary elements. For 4,096 tokens and a vocabulary of 128,000 that is 2 GB in float32, and
 #   their gradient takes as much again. The KV cache has two elements, a key and a value, per token, layer, KV head and component of a head.
-# - *Longer:* The cache is 2 × 32 layers × 8 KV heads × 128 × 2 bytes for a model of Llama 8B's shape in bfloat16, which is 131 KB per token and 0.5
-#   GB for each sequence of 4,096 tokens.
+# - *Longer:* With 32 layers, 8 KV heads of 128 and bfloat16, as in Llama 8B, that is 131 KB per token, so 0.5 GB for each sequence of 4,096 tokens.
 # - *They ask next:* How do you reduce them? A chunked or fused cross-entropy never holds all logits, and fewer KV heads (GQA), fewer bits or a
 #   sliding window shrink the cache. Activations can be checkpointed, or moved to the CPU with `torch.autograd.graph.save_on_cpu`.
 # - *The trap:* Counting parameters alone. Both tensors grow with the length and with the number of sequences.
@@ -299,8 +298,8 @@ for run in (lambda block, h: block(h), checkpointed):
 # - *Proof:* `proof-accumulate`.
 #
 # ## Attention without the matrix
-# Attention's scores form a matrix of length by length, and softmax seems to need a whole row at once. It doesn't: here is a softmax-weighted mean in
-# one pass, which keeps only the largest score so far, the sum of exp(score − largest), and the sum of the values, weighted in the same way.
+# Attention's scores form a matrix of length by length, and softmax seems to need a whole row at once. It doesn't. This softmax-weighted mean takes
+# one pass and keeps three numbers: the largest score so far, the sum of exp(score − largest), and the sum of the values, weighted in the same way.
 
 
 # %% tags=["proof-online"]
@@ -323,7 +322,7 @@ print(f"one pass {online(scores.tolist(), values.tolist()):.3f}, softmax {(score
 # Whenever a larger score arrives, the sums so far are multiplied by exp(old − new), which is less than 1, so nothing overflows.
 #
 # The same works for a tile of keys instead of a single key. In exercise 3 you write `attend`, which returns (m, l, o) for the keys of one tile,
-# `merge`, which joins two such triples, and `tiled_attention` around both. `merge` is associative, so the tiles may be merged in any grouping,
+# `merge`, which joins two such triples, and `tiled_attention` around both. Because `merge` is associative, the tiles may be merged in any grouping,
 # wherever they were computed:
 
 # %% tags=["proof-tiles"]
@@ -365,9 +364,9 @@ for name, function in zip(peaks, (whole, attention.tiled_attention), strict=True
 
 # %% [markdown]
 # Both compute the same matrix multiplications. As separate operations, tiles even move more bytes, because each small result is written and read
-# again. But a tile of scores fits into a GPU's fast on-chip memory (SRAM), and **FlashAttention** is one kernel that leaves it there, so only
-# queries, keys, values and the output have to be moved. Here such a kernel would move 26 MB instead of 103. (The four tensors alone are 2 MB; the
-# rest is tiles that are read again for each pair.)
+# again. But a tile of scores fits into a GPU's fast on-chip memory (SRAM). **FlashAttention** is one kernel that leaves it there, so only queries,
+# keys, values and the output have to be moved. Here such a kernel would move 26 MB instead of 103. (The four tensors alone are 2 MB; the rest is
+# tiles that are read again for each pair.)
 #
 # **Interview · Why is FlashAttention faster, though it computes more?**
 #
@@ -411,7 +410,7 @@ pictures.curves(roofs, xlabel="arithmetic intensity (FLOP/byte)", ylabel="at mos
 
 # %% [markdown]
 # With one row, as when a language model generates one token, the arithmetic units nearly always wait for the weight. With 512 rows each weight that
-# is loaded is reused 512 times, which is enough in float32, while the tensor cores reach their peak only with the 2,048 rows, although bfloat16
+# is loaded is reused 512 times, which is enough in float32. The tensor cores, however, reach their peak only with the 2,048 rows, although bfloat16
 # halves the bytes.
 #
 # ### 6ND
