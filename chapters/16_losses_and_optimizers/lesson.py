@@ -440,7 +440,8 @@ for kind in ("SGD", "Muon"):
     )
 
 # %% [markdown]
-# SGD steps along the gradient, so its largest direction moves 33 times as far as its smallest. In Muon's step all four are about equal.
+# SGD steps along the gradient, so its largest direction moves 33 times as far as its smallest. In Muon's step the four singular values are
+# between 0.7 and 1.1.
 #
 # **Interview · What does Muon do differently from Adam?**
 #
