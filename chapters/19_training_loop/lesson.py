@@ -87,10 +87,10 @@ alt = "The whole loop's loss falls and stays low. Without backward it stays at 2
 pictures.curves(shown, range(1, 121, 3), xlabel="step", ylabel="loss (nats)", log="y", alt=alt)
 
 # %% [markdown] tags=["short"]
-# None of the three raises an error. Two of the faults even look the same, because the loss stays near 2.3 whether `backward` or `step` is
-# missing. (The curve without `step` isn't drawn, because it would lie on the one without `backward`.) Without `zero_grad` the loss falls
-# faster at first, because each step follows the sum of all gradients so far, which is SGD with a momentum of 1. Nothing slows it down at
-# the minimum, so it overshoots. To notice such faults, you need a number to expect at each step of the loop.
+# None of the three raises an error. Two of the faults even look the same: the loss stays near 2.3 whether `backward` or `step` is missing.
+# (The curve without `step` would lie on the one without `backward`, so it isn't drawn.) Without `zero_grad` each step follows the sum of
+# all gradients so far, which is SGD with a momentum of 1, and the loss falls faster at first. Nothing slows it down at the minimum, so it
+# overshoots. To notice such faults, you need a number to expect at each step of the loop.
 
 # %% [markdown]
 # ## Six numbers to expect
@@ -198,8 +198,8 @@ for name, (extra, wanted) in cases.items():
 # however, are memorized. So the test finds faults in the code, while you have to look at the data to find faults there.
 #
 # If the loss grows instead of falling, watch the **gradient norm**, which is the norm of all gradients as one vector, and lower the
-# learning rate. You get that norm for free, because `clip_grad_norm_` returns it. A rate that is too high need not end in `nan`: it may
-# also kill most hidden units, as [the highest learning rates](proof-learning-rate) at the end of this chapter do.
+# learning rate. You get that norm for free: `clip_grad_norm_` returns it. A rate that is too high need not end in `nan`: it may also kill
+# most hidden units, as [the highest learning rates](proof-learning-rate) at the end of this chapter do.
 #
 # **Interview · The loss doesn't move, or it is `nan`. Where do you look?**
 #
@@ -214,7 +214,7 @@ for name, (extra, wanted) in cases.items():
 #
 # ## The complete training loop
 # This function has all the steps, and it does two things that the first loop didn't. It sets the mode at the start of the epoch, and it
-# weights the mean loss of each batch by the batch's size, because the last batch is smaller.
+# weights the mean loss of each batch by the batch's size, since the last batch is smaller.
 
 
 # %% tags=["proof-six-steps"]
@@ -252,7 +252,8 @@ print(f"test accuracy at least {min(0.94, evaluate(model, x_test, y_test)[1]):.2
 #
 # `train()` and `eval()` choose what dropout and batch norm compute ([chapter 12](12_norm_dropout_and_modes.ipynb)), but they don't stop
 # autograd from recording, which is what `no_grad` does ([chapter 07](07_backward_in_depth.ipynb)), so validation needs both. Batch norm
-# changes even without `step`, because every forward pass in training mode updates its running statistics:
+# changes even without `step`: every forward pass in training mode updates its running statistics. Here the inputs are nine times as large
+# as usual, and no weight moves:
 
 # %% tags=["proof-batch-norm-moves"]
 torch.manual_seed(0)
@@ -290,12 +291,12 @@ def gradient(divisor):
 print("mean of two means:", gradient(lambda tokens: 2 * tokens), "  mean over all tokens:", gradient(lambda tokens: 32))
 
 # %% [markdown] given="mytorch.training:Trainer.fit"
-# Even the sign differs, because in the mean of means a token of the short sentence counts 15 times as much as one of the long sentence. You
-# don't know the number of tokens before you have seen all batches, so add up the gradients of **sums**, and divide `.grad` at the end.
+# Even the sign differs. In the mean of means, a token of the short sentence counts 15 times as much as one of the long sentence. You don't
+# know the number of tokens before you have seen all batches, so add up the gradients of **sums**, and divide `.grad` at the end.
 #
 # `Trainer.accumulate`, which you write in exercise 2, does that. `Trainer.step` calls it, clips the gradient ([chapter
-# 10](10_activations_and_initialization.ipynb)), and steps the optimizer and the scheduler. The optimizer usually gets two parameter groups,
-# because biases and the weights of norms don't decay ([chapter 16](16_losses_and_optimizers.ipynb)); you write that split in exercise 4.
+# 10](10_activations_and_initialization.ipynb)), and steps the optimizer and the scheduler. Biases and the weights of norms don't decay
+# ([chapter 16](16_losses_and_optimizers.ipynb)), so the optimizer usually gets two parameter groups; you write that split in exercise 4.
 # `fit` calls `step`:
 
 # %% [markdown]
@@ -390,7 +391,7 @@ print("weight", weight.tolist())
 
 # %% [markdown]
 # Clipping multiplies every gradient by `max_norm / norm`, which is 0 here, and $\infty \cdot 0$ is `nan`. So clipping *doesn't help*: the
-# step would write the `nan` into the weights and into Adam's averages, and all other gradients are lost because they are 0 now. Many
+# step would write the `nan` into the weights and into Adam's averages, and all other gradients are lost, since they are 0 now. Many
 # training loops therefore skip a step whose norm isn't finite, and stop if that happens often, while `error_if_nonfinite=True` raises an
 # error at once. `Trainer`, for simplicity, does neither.
 #
@@ -486,7 +487,7 @@ for name, state in {"kept": kept, "copied": copied}.items():
 # 3. Gradients add up until `zero_grad`, and accumulation makes use of that.
 # 4. Accumulate sums, and divide by what was counted: rows, or tokens.
 # 5. The order is `zero_grad`, forward, `backward`, clip, optimizer, scheduler.
-# 6. Skip a step whose gradient norm isn't finite, because clipping can't save it.
+# 6. Skip a step whose gradient norm isn't finite; clipping can't save it.
 # 7. Decide on the validation set, and use the test set once.
 # 8. Copy a `state_dict` if you want to keep it, because it shares memory with the parameters.
 # 9. To resume, save model, optimizer, scheduler, every random state, and the position in the epoch.
@@ -556,9 +557,9 @@ pictures.slider(at, start={"rate": 0.5}, rate=list(runs))
 # ### MFU
 # **Interview · What is MFU, and how do you log without slowing training down?**
 #
-# - *Thirty seconds:* MFU is the FLOP per second that the model needs, about six times parameters times tokens per second, divided by the peak of
-#   the hardware. Good runs of large models reach about 40 percent. I keep metrics on the device and read them every hundred steps, because each
-#   `.item()` waits for the GPU.
+# - *Thirty seconds:* MFU is the FLOP per second that the model needs, about six times parameters times tokens per second, divided by the
+#   peak of the hardware. Good runs of large models reach about 40 percent. Since each `.item()` waits for the GPU, I keep metrics on the
+#   device and read them every hundred steps.
 # - *Longer:* The factor of 6 ignores the attention scores, whose cost matters for long sequences, and MFU doesn't count recomputed
 #   activations.
 # - *They ask next:* What do you check when MFU is 15 percent? Whether the GPU waits for data or for communication, and whether the
