@@ -52,7 +52,7 @@ for operator, inputs, outputs in nodes((folder / "brake.onnx").read_bytes()):
 # ## `torch.export`, `torch.compile`, tracing and scripting
 # Would PyTorch let this happen? Its exporter is built on `torch.export.export`, which captures a module as one graph, whereas
 # minitorch's ONNX exporter traces. This is what PyTorch 2.13 prints for `Sequential(Flatten(), Linear(4, 3), ReLU())`, without
-# comments:
+# its comments and signature:
 #
 # ```text
 # >>> batch = torch.export.Dim("batch")
