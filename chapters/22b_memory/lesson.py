@@ -159,7 +159,7 @@ print(f"KV cache: {per_token / 1e3:.0f} KB for a token, {per_token * length / 1e
 # **Interview · How large are the logits and the KV cache of a language model?**
 #
 # - *Thirty seconds:* The logits have batch × length × vocabulary elements. For 4,096 tokens and a vocabulary of 128,000 that is 2 GB in float32, and
-#   their gradient takes as much again. The KV cache has two elements, a key and a value, per token, layer, KV head and component of a head.
+#   their gradient takes as much again. The KV cache has 2 × layers × KV heads × head size elements per token, the 2 for keys and values.
 # - *Longer:* With 32 layers, 8 KV heads of 128 and bfloat16, as in Llama 8B, that is 131 KB per token, so 0.5 GB for each sequence of 4,096 tokens.
 # - *They ask next:* How do you reduce them? A chunked or fused cross-entropy never holds all logits, and fewer KV heads (GQA), fewer bits or a
 #   sliding window shrink the cache. Activations can be checkpointed, or moved to the CPU with `torch.autograd.graph.save_on_cpu`.
