@@ -67,8 +67,8 @@ print("ready in this order:", sorted(range(8), key=lambda number: ready[number])
 
 # %% [markdown]
 # A loader therefore needs three parts: a **sampler** that chooses the order, a **collate function** that makes a batch out of
-# samples, and, if there are workers, a buffer that puts the batches back in order. In the picture, the batch sampler's lists of
-# indices are dealt out to one *index queue* per worker, and all workers put their batches into one result queue.
+# samples, and, if there are workers, a buffer that puts the batches back in order. The batch sampler's lists of indices are dealt
+# out to one *index queue* per worker, and all batches go into one result queue:
 
 # %% hidden=true
 flow = {"your loop": ["reorder buffer"], "reorder buffer": ["result queue"], "result queue": ["worker 0", "worker 1"]}
@@ -133,8 +133,8 @@ print(repr(check.error(mydata.default_collate, [None, None])))
 
 # %% [markdown]
 # Numbers become tensors, and plain tuples come back as lists. Python floats become float64, so a float32 model that gets such a
-# batch as its input raises an error. While `mytorch` makes a dict of any mapping and a list of any sequence, PyTorch tries to keep
-# the type: an `OrderedDict` or a named tuple stays what it is.
+# batch as its input raises an error. PyTorch also keeps the type of an `OrderedDict` or a named tuple, while `mytorch` makes a
+# dict or a list of it.
 #
 # The most common dataset needs no class of your own, because `TensorDataset` returns row `i` of each of its tensors. What happens if a
 # transform then works in place?
@@ -197,17 +197,16 @@ bars(drawn, "tokens (light: padding)", "Padded rows are mostly padding; packed r
 # Fully sorted batches waste little, but they are the same in every epoch and run from short to long. *Buckets* are the usual
 # compromise: shuffle, sort within buckets of some batches, and shuffle the batches.
 #
-# Packed rows need positions that restart at 0 in each sentence, and attention must not cross a boundary. There are three ways to
-# say where it may look. A mask of $L \times L$ entries is the simplest, and you write one in exercise 5. Kernels for variable
-# lengths, such as PyTorch's `varlen_attn`, take the boundaries alone, as cumulative lengths (`cu_seqlens`). FlexAttention takes a
-# function that compares two positions' documents, and skips the blocks in which no pair may attend.
+# Packed rows need positions that restart at 0 in each sentence, and attention must not cross a boundary. A mask of $L \times L$
+# entries, which you write in exercise 5, is the simplest way to say that. Kernels for variable lengths, such as PyTorch's
+# `varlen_attn`, take only the cumulative lengths (`cu_seqlens`). FlexAttention takes a function that compares two positions'
+# documents, and skips blocks in which no pair may attend.
 #
 # **Interview · When do you write a `collate_fn`?**
 #
 # - *Thirty seconds:* When samples don't stack: sequences of different lengths, images with different numbers of boxes, or
 #   objects that aren't numbers. It receives the list of samples and returns the batch that your loop expects.
-# - *Longer:* Pad to the longest sample of the *batch*, and return the lengths or a mask too. Batches of similar lengths waste less, and
-#   packing wastes the least.
+# - *Longer:* Pad to the longest sample of the *batch*, and return the lengths or a mask too.
 # - *They ask next:* Where does it run? In the worker, so it should return CPU tensors. Spawned workers get it by pickle, so it
 #   can't be a lambda.
 # - *The trap:* Padding each sample in `__getitem__` to the longest sample of the dataset.
@@ -216,8 +215,8 @@ bars(drawn, "tokens (light: padding)", "Padded rows are mostly padding; packed r
 # ## Worker processes
 # Standard builds of Python run the bytecode of one thread at a time, so threads only help where loading waits for a disk or runs
 # C code that releases the lock. That is why PyTorch starts processes. [turns.py](files/turns.py) shows how two of them share
-# eight samples when sample 0 is slow, and how many batches are requested ahead. It prints the same lines if you run it on PyTorch
-# (`turns.py torch`).
+# eight samples when sample 0 is slow, and how many batches are requested ahead. (On PyTorch, `turns.py torch` prints the same
+# lines.)
 
 # %% tags=["proof-turns"]
 import subprocess
@@ -265,7 +264,7 @@ print("one pass, generator of its own:", numbers_after(1, generator=torch.Genera
 # %% [markdown]
 # No, it doesn't. Each `iter(loader)` draws a base seed for its workers from the default generator, even if there are no workers.
 # A validation pass that you add to a script therefore changes the rest of the training run, dropout included. Give the loader its
-# own `generator` and it draws the seed from that. (With persistent workers, the seed of the first pass stays.)
+# own `generator` and it draws the seed from that.
 
 # %% [markdown] tags=["short"]
 # ### fork, spawn and forkserver
