@@ -12,7 +12,7 @@ mytorch = lesson.mytorch("22b")  # your library as of this chapter, using your c
 # %% [markdown] tags=["short"]
 # ## The same gradients in less than half of the memory
 # Twelve blocks run forward and backward on a simulated GPU, which counts the bytes of its tensors. Then they do it again, each block inside
-# `checkpoint`, a function that will be explained below. How far apart are the two peaks, and the two gradients?
+# `checkpoint`, which is explained below. How far apart are the two peaks, and the two gradients?
 
 # %% tags=["proof-surprise"]
 import minitorch as torch
@@ -110,11 +110,10 @@ pictures.curves({"in use": mountain}, xlabel="kernels run (%)", ylabel="memory (
 
 # %% [markdown]
 # Memory use climbs in the forward pass, because each block leaves behind what its backward pass will need. The backward pass frees it in the opposite
-# order, so the activations peak where the two meet. (The small rise at the end is `cat`, which collects the gradients for the comparison.) The
-# highest point of a whole training step may come later, for instance when an optimizer needs temporary memory.
+# order, so the activations peak where the two meet. (The small rise at the end is `cat`, which collects the gradients.) A whole training step may
+# peak later, for instance when an optimizer needs temporary memory.
 #
-# Validation needs memory, too, and more of it than it should if a loop keeps its losses together with their graphs. Here is such a loop, with a graph
-# and without:
+# Validation needs memory, too. Here is a loop that keeps its losses, with a graph and without:
 
 # %% tags=["proof-OOM"]
 for mode in (mytorch.enable_grad(), mytorch.no_grad()):
@@ -251,19 +250,14 @@ for reentrant in (True, False):
     checkpoint(block, torch.ones(2, 4, requires_grad=True), use_reentrant=reentrant).sum().backward()
     print(f"use_reentrant={reentrant!s:5} completed layers", ran)
     ran.clear()
-for name, result in {
-    "yours": checkpointed(mytorch.nn.Linear(2, 2), mytorch.ones(1, 2)),
-    "use_reentrant=False": checkpoint(torch.nn.Linear(2, 2), torch.ones(1, 2), use_reentrant=False),
-}.items():
-    print(f"{name}, with an input that requires no gradient: result.requires_grad is {result.requires_grad}")
 
 # %% [markdown]
 # The newer kind keeps each node in the graph and replaces the saved tensors by placeholders. The first one that the backward pass unpacks triggers
 # the recomputation. It stops as soon as all of them are there, so the last matrix multiplication isn't repeated. `FlopCounterMode` of PyTorch
 # 2.13 counts 7/6 of the plain step for such a block, against 4/3 for the older kind.
 #
-# The older kind also leaves a node behind only if one of its *arguments* requires a gradient, and PyTorch warns if none does. If you don't pass
-# `use_reentrant`, PyTorch 2.13 uses the older kind and warns that "starting in PyTorch 2.9" this will raise an exception, although it doesn't yet.
+# If you don't pass `use_reentrant`, PyTorch 2.13 uses the older kind and warns that "starting in PyTorch 2.9" this will raise an exception,
+# although it doesn't yet.
 #
 # **Interview · What do you checkpoint, and what does it cost?**
 #
@@ -277,8 +271,8 @@ for name, result in {
 # - *The trap:* Putting one checkpoint around the whole model, which saves nothing.
 # - *Proof:* `proof-milestone`, `proof-segments`, `proof-early-stop`, `proof-by-hand`.
 #
-# A batch in pieces shrinks the activations as well: **gradient accumulation** runs one piece after the other and adds up their gradients. The
-# next cell measures a plain step and one with checkpoints, each in one piece and in four:
+# **Gradient accumulation**, a batch in pieces whose gradients are added up, shrinks the activations as well. Here are plain and checkpointed steps,
+# in one piece and in four:
 
 # %% tags=["proof-accumulate"]
 for run in (lambda block, h: block(h), checkpointed):
@@ -292,7 +286,7 @@ for run in (lambda block, h: block(h), checkpointed):
 #
 # - *Thirty seconds:* I try accumulation first: it divides the activations by the number of micro-batches and repeats no work. Checkpointing helps
 #   when a single sample is already too large, or when smaller batches would leave the GPU idle.
-# - *Longer:* Accumulation runs more and smaller kernels, which a large GPU may not fill. Using both together is common.
+# - *Longer:* Accumulation runs more and smaller kernels. Using both together is common.
 # - *They ask next:* Does accumulation change the result? Batch norm sees smaller batches, and a mean over tokens needs weights.
 # - *The trap:* Expecting either to shrink the 16 bytes per parameter, although both reduce only the activations.
 # - *Proof:* `proof-accumulate`.
@@ -387,8 +381,7 @@ for name, function in zip(peaks, (whole, attention.tiled_attention), strict=True
 # - and 989 · 10¹² in bfloat16 with them.
 #
 # So the *ridge*, above which arithmetic is the limit, is at 20 FLOP/byte in float32 and at 295 in bfloat16. Where are the products of 1, 512 and
-# 2,048 rows with a weight of 1024 × 1024? (In the picture the rows are in bfloat16, and the two kinds of attention are those of the previous cell, in
-# float32.)
+# 2,048 rows with a weight of 1024 × 1024? (The picture also has the previous cell's two kinds of attention, in float32.)
 
 
 # %% tags=["proof-roofline"]
@@ -536,6 +529,21 @@ print("4. and 5.", [(name, each.numel()) for name, each in nn.Int8Linear(nn.Line
 
 # %% [markdown]
 # ## If you have time
+# ### A checkpoint whose inputs require no gradient
+# The older kind of `checkpoint`, which yours resembles, leaves a node behind only if one of its *arguments* requires a gradient. PyTorch
+# warns if none does:
+
+# %% tags=["proof-no-gradient"]
+for name, result in {
+    "yours": checkpointed(mytorch.nn.Linear(2, 2), mytorch.ones(1, 2)),
+    "use_reentrant=False": checkpoint(torch.nn.Linear(2, 2), torch.ones(1, 2), use_reentrant=False),
+}.items():
+    print(f"{name}, with an input that requires no gradient: result.requires_grad is {result.requires_grad}")
+
+# %% [markdown]
+# The parameters require gradients, but with the older kind they get none. This happens, for instance, when the first checkpointed block follows a
+# frozen embedding. With `use_reentrant=False` they get theirs.
+#
 # ### Quantization-aware training
 # Rounding after training is fine in 8 bits. With 2 bits and a symmetric range, a weight can only be −1, 0 or 1 times a scale, and the network has to
 # be trained for that, so the forward pass rounds. But the derivative of rounding is 0 almost everywhere, and nothing would learn. `fake_quantize`, a
