@@ -20,9 +20,8 @@ def nodes(data):
 
 # %% [markdown] tags=["short"]
 # ## A file that brakes at 50
-# [Chapter 08](08_static_and_dynamic_graphs.ipynb) traced a function that brakes above 100. ONNX is a file format for graphs like
-# that one, so export the function to a file and run it at two speeds. `nodes`, a small reader from the folded cell above, prints
-# what the file contains:
+# [Chapter 08](08_static_and_dynamic_graphs.ipynb) traced a function that brakes above 100. ONNX is a file format for such graphs.
+# Export the function, run the file at two speeds, and print its nodes with `nodes`, a small reader from the folded cell above:
 
 # %% tags=["proof-file-brakes"]
 import tempfile
@@ -50,9 +49,8 @@ for operator, inputs, outputs in nodes((folder / "brake.onnx").read_bytes()):
 # The file brakes at 50 as well. A trace has no `if`, and nothing in the file can warn you: it holds only an operator and a constant.
 #
 # ## `torch.export`, `torch.compile`, tracing and scripting
-# Would PyTorch let this happen? Its exporter is built on `torch.export.export`, which captures a module as one graph, whereas
-# minitorch's ONNX exporter traces. This is what PyTorch 2.13 prints for `Sequential(Flatten(), Linear(4, 3), ReLU())`, without
-# its comments and signature:
+# Would PyTorch let this happen? Its exporter is built on `torch.export.export`, which captures a module as one graph (minitorch's
+# traces). This is what PyTorch 2.13 prints for `Sequential(Flatten(), Linear(4, 3), ReLU())`, without its comments and signature:
 #
 # ```text
 # >>> batch = torch.export.Dim("batch")
@@ -96,9 +94,9 @@ with warnings.catch_warnings(record=True) as said:
 print(said[0].category.__name__, onnx.run_onnx((folder / "old.onnx").read_bytes(), np.float32([50]))[0])
 
 # %% [markdown] tags=["short"]
-# The old exporter (`dynamo=False`) traces, as yours does: it warns, and its file brakes at 50. As for the refusal, minitorch
-# refuses more than PyTorch, which exports `x * x.sum().item()` because no branch depends on the value. The table shows what
-# PyTorch 2.13 does with `brake`, captured at 130 and called with 50:
+# The old exporter (`dynamo=False`) traces as yours does: it warns, and its file brakes at 50. (minitorch also refuses `x *
+# x.sum().item()`, which PyTorch exports.) The table shows what PyTorch 2.13 does with `brake`, captured at 130 and called with
+# 50:
 #
 # | captured with | answer at 50 | why |
 # |---|---|---|
@@ -166,8 +164,8 @@ print(check.error(onnx.export, lambda x: x / len(x), two))
 
 # %% [markdown] tags=["short"]
 # In a view, the size that differs becomes −1, which the runtime computes, and if anything else differs, as in `x / len(x)`, the
-# export raises an error. (You write `generalize`, which compares the two traces, in exercise 3.) But what happens if the batch
-# size is *hard-coded*?
+# export raises an error. (You write `generalize`, which compares the two traces, in exercise 3.) What if the batch size is
+# *hard-coded*?
 
 # %% tags=["proof-hard-coded"]
 x, six = mytorch.rand(3, 2, 3), np.ones((6, 2, 3), "float32")
@@ -176,37 +174,34 @@ for name, function in {"x.reshape(3, -1)": lambda x: x.reshape(3, -1), "x.sum(0)
     print(f"{name:17} accepted; for a batch of 6 the file returns shape {found.shape}, values {found.max():.0f}")
 
 # %% [markdown] tags=["short"]
-# Both are accepted, yet both files are wrong: the first mixes samples, and the second returns 2 as the mean of ones. PyTorch's
-# default exporter accepts both as well, although it does refuse `x.reshape(3, 4)`, which can't hold for any other batch. So
-# compare the file's outputs with the model's on several batch sizes.
+# Both are accepted, by PyTorch's default exporter as well, yet both files are wrong: the first mixes samples, and the second
+# returns 2 as the mean of ones. So compare the file's outputs with the model's on several batch sizes.
 #
-# PyTorch doesn't trace twice. It captures the program once, with symbols for the dynamic dimensions, so its file for `x / len(x)`
-# computes the length. The symbol in the program above came from `dynamic_shapes`, which replaced the older `dynamic_axes`. Three
-# mistakes end in an error:
+# PyTorch captures the program once, with symbols for the dynamic dimensions, so its file for `x / len(x)` computes the length.
+# The symbol in the program above came from `dynamic_shapes`, which replaced the older `dynamic_axes`. `torch.export` catches
+# three mistakes:
 #
 # - Without `dynamic_shapes`, calling the program with another batch size raises `Guard failed: input.size()[0] == 3`.
 # - With a `Dim`, code that fixes the batch, such as `x.reshape(3, -1)`, is refused because it "specialized" the dimension.
 # - An example with a batch of *one* raises the same error, so capture with at least two samples.
 #
-# (`torch.onnx.export` accepts the last two, since it captures with `backed_size_oblivious`.)
-#
 # **Interview · What are dynamic axes?**
 #
 # - *Thirty seconds:* Dimensions with a name instead of a fixed size. By default, an export fixes every dimension to the example's
 #   size, and `dynamic_shapes={"x": {0: "batch"}}` makes the first dimension of `x` dynamic instead.
-# - *Longer:* Every operation in between must cope with the dynamic size, either by a `Reshape` to −1 or by nodes that compute
-#   sizes from the input's shape.
+# - *Longer:* Every operation must cope with the dynamic size, by a `Reshape` to −1 or by nodes that compute sizes from the
+#   input's shape.
 # - *They ask next:* How do you test it? Compare the outputs on other batch sizes, including 1.
 # - *The trap:* A hard-coded batch size in `forward`. The exporter may accept it, and the file then silently mixes samples.
 # - *Proof:* `proof-fixed-batch`, `proof-two-traces`, `proof-hard-coded`.
 #
 # **Interview · How do you export a language model with a KV cache, and in int8?**
 #
-# - *Thirty seconds:* A graph keeps no state, so the cache becomes an input and an output. I export two graphs, or one with
-#   dynamic lengths: the prefill reads the whole prompt, while a decoding step reads one token together with the past keys and
-#   values. For int8, the file contains pairs of quantize and dequantize nodes (QDQ), whose scales come from calibration data.
-# - *Longer:* Batch size and past length are both dynamic, and sampling stays outside the file. Runtimes fuse QDQ pairs with the
-#   operators between them into integer kernels.
+# - *Thirty seconds:* A graph keeps no state, so the cache becomes an input and an output. The prefill reads the whole prompt,
+#   while a decoding step reads one token and the past keys and values, in two graphs or in one with dynamic lengths. For int8,
+#   the file contains pairs of quantize and dequantize nodes (QDQ), whose scales come from calibration data.
+# - *Longer:* Batch size and past length are both dynamic, and sampling stays outside the file. Runtimes fuse QDQ pairs into
+#   integer kernels.
 # - *They ask next:* Which weights suffer most from int8? Those in channels with outliers, so use one scale per channel ([chapter
 #   22b](22b_memory.ipynb)).
 # - *The trap:* Leaving the cache's length fixed at the example's.
@@ -214,7 +209,7 @@ for name, function in {"x.reshape(3, -1)": lambda x: x.reshape(3, -1), "x.sum(0)
 
 # %% [markdown] tags=["short"]
 # ## What is served: safetensors, `.pt2`, ONNX
-# Which file a model leaves in depends on who runs it:
+# The file depends on who runs the model:
 #
 # | it runs on | file | it holds | it runs in |
 # |---|---|---|---|
@@ -224,16 +219,15 @@ for name, function in {"x.reshape(3, -1)": lambda x: x.reshape(3, -1), "x.sum(0)
 # | a phone | `.pte` | the graph, lowered for the phone's chip | ExecuTorch |
 # | somebody else's runtime | `.onnx` | graph and weights | ONNX Runtime, TensorRT |
 #
-# TorchScript used to be the way out of Python, but `torch.jit.script` now says "deprecated. Please switch to `torch.compile` or
-# `torch.export`".
+# TorchScript, once the way out of Python, is deprecated in favour of `torch.compile` and `torch.export`.
 #
 # **Interview · Which file would you ship to a server, a phone, a customer, and why?**
 #
-# - *Thirty seconds:* To a server, I ship a language model as safetensors, because vLLM and SGLang bring optimized code for it, and any
-#   other model as a `.pt2` that AOTInductor has compiled. A phone gets ExecuTorch's `.pte`. A customer whose runtime I don't choose
-#   gets ONNX.
-# - *Longer:* safetensors holds no code, so loading it can't run any, but the other side needs the model's source. The graph formats
-#   don't, and in return every translation has to be compared with the model.
+# - *Thirty seconds:* A server gets a language model as safetensors, because vLLM and SGLang bring optimized code for it, and any
+#   other model as a `.pt2` that AOTInductor has compiled. A phone gets ExecuTorch's `.pte`, and a customer whose runtime I don't
+#   choose gets ONNX.
+# - *Longer:* safetensors holds no code, so loading it can't run any, but the other side needs the model's source. A graph file
+#   doesn't, but its outputs have to be compared with the model's.
 # - *They ask next:* Is ONNX faster than PyTorch? Not by itself: it is a format, and the speed depends on the runtime.
 # - *The trap:* Sending a pickled `.pt` to a customer, who has to trust its code and to install yours.
 # - *Proof:* `proof-LeNet`, `proof-format`; safetensors: [chapter 20](20_saving_and_loading.ipynb); serving: [chapter
