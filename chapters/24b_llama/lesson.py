@@ -1,8 +1,9 @@
 # %% [markdown]
 # # Four swaps: GPT-2 becomes Llama
 # By the end of this chapter your own library will load a Llama checkpoint from Hugging Face, compute the same logits as
-# `transformers`, and generate text with a cache. You will have measured on three seeds how the loss changes in three steps
-# from GPT-2 to Llama, and you will be able to prove that speculative decoding keeps the large model's distribution.
+# `transformers`, and generate text with a cache. You will have measured on three seeds how the loss changes from GPT-2
+# to Llama in three steps (RMSNorm and SwiGLU go together), and you will be able to prove that speculative decoding
+# keeps the large model's distribution.
 
 # %% hidden=true
 from course import lesson
@@ -11,8 +12,9 @@ mytorch = lesson.mytorch("24b")  # your library as of this chapter, using your c
 
 # %% [markdown] tags=["short"]
 # ## Absolute and relative positions: shift everything by 100
-# A query at position 3 attends to a key at position 0. Now shift both by 7 positions, and then by 100. GPT-2 adds a learned
-# vector for each position, while Llama *rotates* the queries and keys. What happens to the attention score in each model?
+# A query at position 3 attends to a key at position 0. Now shift both by 7 positions, and then by 100. GPT-2 adds a
+# learned vector for each position, while Llama *rotates* the queries and keys. What happens to the attention score in
+# each of the two models?
 
 # %% tags=["proof-shift"]
 import minitorch as torch
@@ -104,7 +106,7 @@ for dtype in (torch.float32, torch.bfloat16):
 #   distance n − m remains.
 # - *Longer:* Values aren't rotated, because positions decide where a token attends, not what it finds there. A rotation also keeps
 #   the length of a vector, so nothing has to be rescaled.
-# - *They ask next:* Why are there so many frequencies? Fast pairs tell neighbouring positions apart, while slow pairs tell
+# - *They ask next:* Why are there so many frequencies? Fast pairs tell neighbouring positions apart, slow pairs tell
 #   near from far, and a single pair would repeat itself.
 # - *They ask next:* Why are the angles computed in float32? Because bfloat16 can't hold every position above 256.
 # - *The trap:* Rotating the keys again when they come out of the cache. Llama implementations usually rotate a key once, by its own
@@ -122,7 +124,7 @@ print("layer norm", torch.nn.functional.layer_norm(x, (4,)).numpy().round(2), "�
 print(torch.nn.functional.rms_norm(x, (4,)).numpy().round(2))
 
 # %% [markdown] given="mytorch.nn.llama:SwiGLU"
-# RMSNorm does less work, and models trained with it turned out to be about as good ([Zhang and Sennrich
+# RMSNorm does less work, and models trained with it were found to be about as good ([Zhang and Sennrich
 # 2019](https://arxiv.org/abs/1910.07467)).
 #
 # ### Swap 2: SwiGLU instead of GELU
@@ -267,8 +269,8 @@ far = np.mean([losses(model, 240, 50) for model in models["+ RoPE"]], 0)
 print({f"{at} to {at + 48}": f"{far[:, at : at + 48].mean():.1f}" for at in (0, 48, 96, 144)})
 
 # %% [markdown]
-# They run, but the loss rises with the position, because longer distances produce angles between query and key that never
-# occurred in training. The last section, *If you have time*, shows how to extend the context.
+# They run, but the loss rises with the position, because longer distances produce angles between query and key that
+# never occurred in training. *If you have time* shows how to extend the context.
 #
 # ## Milestone: a checkpoint from Hugging Face
 # `files/tiny_llama` was written by `transformers`. It contains random weights, a `config.json`, and the logits that
@@ -336,10 +338,10 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy")
 #   per sequence. With 32 KV heads it would be 4 GiB.
 # - *Longer:* The weights of a model with 8 billion parameters take 15 GiB, so the caches of 15 such sequences take as much
 #   memory as the weights.
-# - *They ask next:* How do you reduce it? You use fewer KV heads, 8-bit caches or sliding windows. *Paged attention* doesn't
-#   shrink a cache, but it wastes less memory, because it allocates small pages instead of reserving the longest possible
-#   sequence.
-# - *The trap:* Counting the query heads, although only keys and values are cached.
+# - *They ask next:* How do you reduce it? With fewer KV heads, 8-bit caches or sliding windows. *Paged attention*
+#   doesn't shrink a cache, but it wastes less memory, because it allocates small pages instead of reserving the longest
+#   possible sequence.
+# - *The trap:* Counting the query heads, although the cache holds only keys and values.
 # - *Proof:* `proof-bytes`, `proof-cache`; pages: [chapter 22b](22b_memory.ipynb) on fragmentation.
 #
 # **Interview · MHA, MQA, GQA, MLA: what does each of them cache?**
@@ -369,10 +371,10 @@ for name, (tokens, cached) in cases.items():
     print(f"{name:24} {flops / read:5.0f} FLOP/byte: computing {ms[0]:5.1f} ms, reading {ms[1]:4.1f} ms")
 
 # %% [markdown]
-# Whichever of the two is slower sets the time, which is what the *roofline* model says. A prompt of fewer than about 300 tokens
-# is therefore bound by bandwidth, even though it is prefill. Decoding becomes bound by FLOPs only if several hundred sequences
-# share the weights and their caches are short. With long caches no batch is large enough, because reading a sequence's cache then
-# takes longer than computing its next token.
+# The slower of the two sets the time, which is what the *roofline* model says. A prompt of fewer than about 300 tokens
+# is therefore bound by bandwidth, even though it is prefill. Decoding becomes bound by FLOPs only if several hundred
+# sequences share the weights and their caches are short. With long caches no batch is large enough, because reading a
+# sequence's cache then takes longer than computing its next token.
 #
 # **Interview · Prefill or decode: what bounds each?**
 #
@@ -381,7 +383,7 @@ for name, (tokens, cached) in cases.items():
 #   memory bandwidth.
 # - *Longer:* Batching lets the sequences share the weights, but each sequence brings its own cache. *Continuous batching*
 #   lets a new sequence join as soon as another ends, which keeps the batch large.
-# - *They ask next:* When does it flip? It flips where FLOPs per byte reach the GPU's ratio, here 300: at prompts of about 300
+# - *They ask next:* When does it flip? Where FLOPs per byte reach the GPU's ratio, here 300: at prompts of about 300
 #   tokens, or at batches of more than 300 sequences with short caches.
 # - *The trap:* Judging decode by FLOPs. For one sequence, a GPU with twice the FLOPs and the same bandwidth generates no faster.
 # - *Proof:* `proof-prefill`.
@@ -405,7 +407,8 @@ for name, logits in (("right, last", right[-1]), ("right, at its own last", righ
 # - *Thirty seconds:* I pad on the left, because then the last position of every row is its last real token, and the new tokens
 #   follow without a gap. A mask has to hide the padding.
 # - *Longer:* You need the mask in prefill and in each decoding step, because the padding stays in the cache. With right
-#   padding, the logits in the last column of every shorter row belong to a padding token.
+#   padding, the last column of every shorter row belongs to a padding token, so its logits are off by 4.4 here, while
+#   those at the row's own last token are correct.
 # - *They ask next:* What about positions? With a learned table, each row needs its own positions, counted from its first real
 #   token. With RoPE, shifting a whole row changes none of its attention scores.
 # - *The trap:* Padding on the left without a mask, so that real tokens attend to the padding.
@@ -432,10 +435,11 @@ print("divided by 0        ", (logits / 0.0).softmax(-1).numpy()[0])
 # likely token.
 #
 # ## Speculative decoding
-# A decoding step for one sequence reads all weights to compute a single token, so checking five tokens in one pass costs
-# little more. In **speculative decoding** a small model drafts tokens from its distribution *q*, and the large model, with
-# distribution *p*, checks all drafts in one pass. A draft is accepted with probability min(1, p/q). If it is rejected, its
-# replacement is drawn from the normalized max(p − q, 0), the part of p that exceeds q, and all later drafts are discarded.
+# A decoding step for one sequence reads all weights to compute a single token, so checking five tokens in one pass
+# costs little more. In **speculative decoding** a small model drafts tokens from its distribution *q*, and the large
+# model, with distribution *p*, checks all drafts in one pass. Each draft is accepted with probability min(1, p/q). If
+# it is rejected, its replacement is drawn from the normalized max(p − q, 0), the part of p that exceeds q, and all
+# later drafts are discarded.
 
 # %% tags=["proof-speculative"]
 p, q = torch.tensor([0.6, 0.3, 0.1]), torch.tensor([0.2, 0.4, 0.4])
@@ -456,9 +460,9 @@ pictures.publish(ax, alt="p is 0.6, 0.3, 0.1; q is 0.2, 0.4, 0.4; accepted is th
 # %% [markdown]
 # **Interview · Why is speculative decoding exact?**
 #
-# - *Thirty seconds:* A given token is drafted and accepted with probability q · min(1, p/q), which is min(p, q). A draft is
-#   rejected with probability 1 − Σ min(p, q), and the replacement comes from the normalized max(p − q, 0), whose sum before
-#   normalizing is exactly that. So the two parts add up to p.
+# - *Thirty seconds:* A given token is drafted and accepted with probability q · min(1, p/q), which is min(p, q). A
+#   draft is rejected with probability 1 − Σ min(p, q), and the replacement comes from the normalized max(p − q, 0),
+#   whose sum before normalizing is exactly that, so the two parts add up to p.
 # - *Longer:* It is exact in distribution, not token for token, because it consumes different random numbers. The acceptance
 #   rate is Σ min(p, q). With k drafts and a rate a, one pass of the large model yields (1 − aᵏ⁺¹)/(1 − a) tokens on average,
 #   if each draft is accepted independently.
@@ -483,12 +487,13 @@ print(inspect.getsource(inspect.unwrap(torch.nn.functional.rms_norm)).split("\n"
 # that does all of it in one launch where the dtypes allow it.
 #
 # ## Rapid fire
-# 1. Which tensors does RoPE rotate? It rotates the queries and keys, but not the values.
-# 2. Does a rotation change a vector's length? No, it doesn't.
-# 3. Top-p is 0.7 and the probabilities are 0.5, 0.3, 0.15 and 0.05. How many tokens stay? Two do, because 0.5 is less than 0.7.
-# 4. Four draft tokens are each accepted with probability 0.8. How many tokens does a pass of the target yield? It yields 3.4 on
+# 1. Which tensors does RoPE rotate? Queries and keys, but not the values.
+# 2. Does a rotation change a vector's length? No, only its direction.
+# 3. Top-p is 0.7 and the probabilities are 0.5, 0.3, 0.15 and 0.05. How many tokens stay? Two: 0.5 alone is less than
+#    0.7.
+# 4. Four draft tokens are each accepted with probability 0.8. How many tokens does a pass of the target yield? 3.4 on
 #    average.
-# 5. How many weights does SwiGLU have at d = 4,096 and a hidden width of 11,008? It has 135 million.
+# 5. How many weights does SwiGLU have at d = 4,096 and a hidden width of 11,008? 135 million.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", [name for name in ("query", "key", "value") if f"{name[0]} = apply_rotary" in inspect.getsource(llama)])
@@ -538,9 +543,10 @@ for name, each in (("as trained", far), ("slower rotations", scaled)):
 # practice, a short fine-tuning run follows.
 #
 # ### Sliding windows and attention sinks
-# A *sliding window* lets each query attend to the last w keys only, so that the cache stops growing. Many models put so much
-# attention on the first tokens that dropping these from the cache ruins the output, so streaming caches also keep a few of them
-# as *attention sinks*:
+# A *sliding window* lets each query attend to the last w keys only, so that the cache stops growing. Many models put so
+# much attention on the first tokens that dropping these from the cache ruins the output, so streaming caches also keep
+# a few of them as *attention sinks*. In the next output each row is a query, and an x marks a key that it may attend
+# to:
 
 # %% tags=["proof-window"]
 at = torch.arange(8)
