@@ -47,8 +47,8 @@ print("last of six:", with_seats(torch.cat([others, token]))[5].numpy().round(2)
 # like that, and what replaced it.
 #
 # ## The smallest mixture of experts
-# Take the seats away, and let each token choose its k = 2 best experts. The layer adds up their outputs, weighted by *gates* from the
-# router's softmax:
+# Now remove the seats, and let each token choose its k = 2 best experts. The layer adds up their outputs, weighted by
+# *gates* from the router's softmax:
 
 
 # %% tags=["proof-toy"]
@@ -72,9 +72,10 @@ pictures.grids(
 )
 
 # %% [markdown] tags=["short"]
-# A row is a token, a column is an expert, and the chosen experts are marked. All weights have to be in memory, although a token multiplies
-# only those of its two experts, so models report two sizes, *total* and *active* parameters. This cell counts the experts of two published models,
-# where each expert is a SwiGLU with three matrices. DeepSeek-V3's 257 include a shared one, which runs on every token:
+# A row is a token, a column is an expert, and the chosen experts are marked. All weights have to be in memory, although
+# a token multiplies only those of its two experts, so models report two sizes, *total* and *active* parameters. This
+# cell counts both for the experts of two published models, where each expert is a SwiGLU with three matrices.
+# DeepSeek-V3's 257 include a shared one, which runs on every token:
 
 # %% tags=["proof-parameters"]
 models = {"Mixtral 8x7B": (32, 4096, 14336, 8, 2), "DeepSeek-V3": (58, 7168, 2048, 257, 9)}
@@ -93,8 +94,8 @@ for name, (layers, width, hidden, stored, used) in models.items():
 #   are those of all of them. It saves compute at a given quality, but not memory, because all experts have to be held.
 # - *Longer:* Mixtral 8x7B computes like a 13B model and occupies memory like a 47B model. Optimizer states and gradients count the total
 #   as well. It also costs traffic between GPUs and a router that has to be kept in balance.
-# - *They ask next:* Is decoding faster, too? For one sequence yes, because only the chosen experts' weights are read. In a large batch
-#   nearly every expert is chosen by some token, so nearly all weights are read.
+# - *They ask next:* Is decoding faster, too? For one sequence, yes, because only the chosen experts' weights are read.
+#   In a large batch nearly every expert is chosen by some token, so nearly all weights are read.
 # - *The trap:* Counting memory by the active parameters, or reading "8x7B" as eight whole models.
 # - *Proof:* `proof-parameters`, `proof-toy`.
 #
@@ -149,8 +150,8 @@ for k, renormalize in ((2, False), (2, True), (1, False), (1, True)):
 # - *Proof:* `proof-router-gradient`, `proof-gates`.
 #
 # ## Dispatch and combine
-# The toy multiplies one token at a time, which a GPU would do at a fraction of its speed. The fix is to loop over the experts instead, so
-# that each of them runs once, on all tokens that chose it:
+# The toy multiplies one token at a time, which a GPU would do at a fraction of its speed. Loop over the experts
+# instead, so that each of them runs once, on all tokens that chose it:
 
 
 # %% tags=["proof-dispatch"]
@@ -392,7 +393,8 @@ for pair in nearly:
 #   All later layers then see another hidden state. Batch-invariant kernels fix the order of sums at some cost in speed.
 # - *They ask next:* Why does it hurt reinforcement learning? The sampler and the trainer batch differently, so a token's log-probability
 #   jumps where they chose different experts. Replaying the sampler's choices in the trainer (*router replay*) avoids it.
-# - *The trap:* "Temperature 0 makes it deterministic." The same batch may give the same answer, but your batch isn't the same.
+# - *The trap:* Relying on temperature 0. The same batch may give the same answer, but your request is in another batch
+#   each time.
 # - *Proof:* `proof-batch`, `proof-order`.
 #
 # ## Shared and fine-grained experts
