@@ -1,16 +1,17 @@
 # %% [markdown]
 # # DPO, PPO and GRPO at the whiteboard
-# After this chapter you can derive DPO at a whiteboard, say which baselines bias a policy gradient and prove it, and write PPO,
-# GRPO and its corrections without looking anything up. The policy here is so small that all its answers can be listed, so
-# expectations are exact sums, and bias and variance can be computed instead of argued about. You know the losses from [chapter
-# 24d](24d_from_sft_to_grpo.ipynb); here you derive them and find what is wrong with them. The last part is the other half of such a
-# round: budget, batch size, loss spikes and evidence in pretraining.
+# After this chapter you can derive DPO at a whiteboard, say which baselines bias a policy gradient and prove it, and
+# write PPO, GRPO and its corrections without looking anything up. The policy here is so small that all its answers can
+# be listed, so expectations are exact sums, and bias and variance can be computed instead of argued about. You know the
+# losses from [chapter 24d](24d_from_sft_to_grpo.ipynb); here you derive them and find what is wrong with them. The last
+# part is what a round on pretraining asks: budget, batch size, loss spikes and evidence.
 
 # %% [markdown] tags=["short"]
 # ## The DPO loss falls, and so does the chosen answer's probability
-# The model should write digits that add up to 6 and then stop. An answer has at most four tokens over a vocabulary of six, the end
-# token and the digits 1 to 5. The policy is a table of logits that sees only the previous token. A labeller prefers "3 3 end" to "3 3
-# 3 3", and you take ten steps of DPO on that pair. What happens to the probability of the chosen answer?
+# The model should write digits that add up to 6 and then stop. An answer has at most four tokens over a vocabulary of
+# six, the end token and the digits 1 to 5. The policy is a table of logits that sees only the previous token. A
+# labeller prefers "3 3 end" to "3 3 3 3". You take ten steps of DPO on that pair. What happens to the probability of
+# the chosen answer?
 #
 # The folded cell lists all 781 answers in `rows`, gives each its `reward` (1 if it adds up to 6 and stops, else 0), and defines
 # `logprobs(table)`, the log-probabilities of all answers.
@@ -52,15 +53,15 @@ for step in range(11):
     table = (table - gradient).detach().requires_grad_()
 
 # %% [markdown] tags=["short"]
-# Both became less likely, although the loss fell. The two answers share most of their tokens, and pushing down "3 after 3" hurts
-# the chosen answer, which contains it too, more than raising "end after 3" helps it. The loss doesn't show this, since it depends on
-# the difference of the log-ratios alone.
+# Both became less likely, although the loss fell. The two answers share most of their tokens, and pushing down "3 after
+# 3" hurts the chosen answer, which contains it too, more than raising "end after 3" helps it.
 #
 # **Interview · The DPO loss falls and the chosen answer's probability falls too. Is that a bug?**
 #
-# - *Thirty seconds:* No, because DPO trains only the margin of the chosen answer over the rejected one, so both may fall as long
-#   as the rejected one falls faster. This *likelihood displacement* is strongest when the model represents the two answers
-#   similarly ([Razin et al. 2024](https://arxiv.org/abs/2410.08847)).
+# - *Thirty seconds:* No, because DPO's loss depends only on the margin of the chosen answer over the rejected one, so
+#   both may fall as long as the rejected one falls faster.
+# - *Longer:* This *likelihood displacement* is strongest when the model represents the two answers similarly ([Razin et
+#   al. 2024](https://arxiv.org/abs/2410.08847)).
 # - *They ask next:* What would you do about it? I would log both rewards and not only their margin, drop pairs that are nearly
 #   equal, add an SFT term on the chosen answer, or use pairs that the policy itself wrote.
 # - *The trap:* Reading a falling loss as better answers. It only says that the margin grows.
@@ -68,8 +69,9 @@ for step in range(11):
 
 # %% [markdown]
 # ## A toy policy whose answers can be listed
-# An expectation over the policy is a sum over 781 terms. Supervised fine-tuning on nine demonstrations teaches it to stop and to do some
-# of the arithmetic. All losses below start from an answer's log-probability, which is the *sum* over its tokens and not their mean.
+# An expectation over the policy is a sum of 781 terms here, so `expected` needs no sampling. Supervised fine-tuning on
+# nine demonstrations teaches the policy to stop and to do some of the arithmetic. All losses below start from an
+# answer's log-probability, which is the *sum* over its tokens and not their mean.
 
 
 # %% tags=["proof-SFT"]
@@ -104,12 +106,14 @@ for name, each in (("base", base), ("after SFT", tuned)):
 #
 # r(y) = β log(π\*(y) / ref(y)) + β log Z
 #
-# In the **Bradley-Terry** model, people prefer *a* to *b* with probability σ(r(a) − r(b)). Z depends on the prompt alone, so it cancels in
-# that difference. So a policy can be trained on comparisons as if it were the reward model. Its **implicit reward** is β log(π / ref).
+# In the **Bradley-Terry** model, people prefer *a* to *b* with probability σ(r(a) − r(b)). Z depends on the prompt
+# alone, so it cancels in that difference, and a policy can be trained on comparisons as if it were the reward model.
+# Its **implicit reward** is β log(π / ref).
 
 # %% [markdown]
 # ### The optimum, checked by enumeration
-# All answers can be listed, so J can be computed at the optimum, at the reference, and at three policies near the optimum:
+# The next cell computes J at the optimum, where it should equal β log Z, at the reference, and at three policies near
+# the optimum. The last line should be the difference of two rewards, 1 and 0:
 
 # %% tags=["proof-optimum"]
 beta, ref = 0.5, logprobs(tuned)
@@ -175,12 +179,15 @@ two = p * p.T * (reward[:, None] - (reward[:, None] + reward) / 2)  # all batche
 print(f"the mean of two answers: gradient's norm {(two.sum(1) @ score.flatten(1)).norm():.3f}, half of the others'")
 
 # %% [markdown]
+# No baseline changes the mean gradient. The expected reward lowers the variance a little, whereas 1, which is far above most
+# rewards, raises it twelvefold.
+#
 # ### GAE: between one step and the whole episode
-# PPO needs an advantage for every token, and its value function V predicts at each token what reward is still to come. The **TD error** δ = r + γV(next) − V
-# looks one step ahead, so it has little variance and all the bias of the value function. The return minus V looks ahead to the end,
-# which removes the bias and brings the variance of the whole episode. GAE sums TD errors with weights (γλ)^k, where λ = 0 gives the
-# former and λ = 1 the latter. If a limit merely truncated the episode, the value of the next state still counts, whereas it is 0
-# after a real end.
+# PPO needs an advantage for every token, and its value function V predicts at each token what reward is still to come.
+# The **TD error** δ = r + γV(next) − V looks one step ahead, so it has little variance and all the bias of the value
+# function. The return minus V looks ahead to the end, which removes the bias and brings the variance of the whole
+# episode. GAE sums TD errors with weights (γλ)^k, where λ = 0 gives the TD error and λ = 1 the return minus V. After a
+# real end the value of the next state is 0; if a limit merely truncated the episode, it still counts.
 
 # %% tags=["proof-GAE"]
 rewards, values = torch.tensor([0.0, 0.0, 1.0]), torch.tensor([0.2, 0.9, 0.4])
@@ -190,10 +197,13 @@ for lam in (0.0, 0.95, 1.0):
     print(f"lambda {lam:.2f}: advantages {[round(each, 2) for each in (weights @ errors).tolist()]}")
 
 # %% [markdown]
+# At the second token V = 0.9 was too optimistic, since the next value is only 0.4. With λ = 0 that costs this token 0.5; with λ = 1
+# it has an advantage of 0.1, because the return is 1.
+#
 # ## PPO: several steps on one batch
-# Answers are expensive to sample, so PPO takes several gradient steps on one batch. After the first step, the policy isn't the
-# one that sampled any more, and the **ratio** r = π / π_old of each token corrects for that. The loss is −min(r·A, clip(r, 1 − ε,
-# 1 + ε)·A), and the next cell shows at which ratios it has no gradient:
+# Answers are expensive to sample, so PPO takes several gradient steps on one batch. After the first step, the policy is
+# no longer the one that sampled, and the **ratio** r = π / π_old of each token corrects for that. The loss is −min(r·A,
+# clip(r, 1 − ε, 1 + ε)·A), and the next cell shows at which ratios it has no gradient:
 
 # %% tags=["proof-clip"]
 ratios = torch.linspace(0.5, 1.5, 11)
@@ -213,22 +223,25 @@ pictures.curves(lines, ratios.tolist(), xlabel="ratio r", ylabel="min(r·A, clip
 # - *Thirty seconds:* The minimum is a pessimistic bound. The gradient is 0 where the policy has already moved far enough in the
 #   wanted direction, which means A > 0 and r above 1 + ε, or A < 0 and r below 1 − ε. If it moved the wrong way, the gradient
 #   stays and brings it back.
-# - *They ask next:* What is the ratio in the first step? 1, if sampler and trainer agree. The gradient is then REINFORCE's.
-# - *They ask next:* Where does A come from, and which λ do language models use? GAE computes it, often with γ = 1 and λ near 1,
-#   because the single reward at the end has to reach the first token.
+# - *Longer:* The advantages come from GAE, for language models often with γ = 1 and λ near 1, because the single reward
+#   at the end has to reach the first token.
+# - *They ask next:* What is the ratio in the first step? It is 1 if sampler and trainer agree, and the gradient is then
+#   REINFORCE's.
 # - *The trap:* Clipping without the minimum, which also removes the gradient of tokens that moved the wrong way.
 # - *Proof:* `proof-clip`, `proof-GAE`.
 #
 # **Interview · Which models are in memory for PPO, and what does GRPO drop?**
 #
-# - *Thirty seconds:* Four: the policy and the value function, which are trained, and the frozen reference and reward model. GRPO
-#   drops the value function because it compares each answer with its group, and with a verifiable reward it
+# - *Thirty seconds:* Four: the policy and the value function, which are trained, and the frozen reference and reward
+#   model. GRPO drops the value function because it compares each answer with its group, and with a verifiable reward it
 #   needs no reward model either.
-# - *They ask next:* What does GRPO pay for that? Several samples for each prompt. Besides, all tokens of an answer share one
-#   advantage, whichever of them earned the reward.
-# - *They ask next:* Would a *process reward model* help? It rates each step, but its labels are expensive and it can be hacked
-#   ([DeepSeek-R1](https://arxiv.org/abs/2501.12948) tried it without success).
-# - *The trap:* Counting four equal models: the trained ones take about 16 bytes per parameter, the frozen ones 2.
+# - *Longer:* A trained model takes about 16 bytes per parameter and a frozen one 2, so at 7 billion parameters each,
+#   PPO's four take 252 GB.
+# - *They ask next:* What does GRPO pay for that? Several samples for each prompt, and one advantage for all tokens of
+#   an answer, whichever of them earned the reward.
+# - *They ask next:* Would a *process reward model* help? It rates each step, but its labels are expensive and it can be
+#   hacked ([DeepSeek-R1](https://arxiv.org/abs/2501.12948) tried it in vain).
+# - *The trap:* Counting four equal models, although the trained ones take eight times as much.
 # - *Proof:* `proof-memory`.
 
 # %% tags=["proof-memory"]
@@ -243,10 +256,11 @@ for name, bytes_each in (("PPO", [trained, trained, frozen, frozen]), ("GRPO, ve
 # of an answer of length L has the weight A / L. Among correct answers this favours short ones, which does little harm. A wrong answer,
 # however, has A < 0, and the longer it is, the less each of its tokens is punished.
 #
-# The division by the std is a weight for each *prompt*: with rewards of 0 and 1 and a success rate p it is about 1/√(p(1 − p)), which
-# is largest for very easy and very hard prompts. If all rewards of a group are equal, the std is 0 or a rounding error, so a small
-# number is added to it. The folded cell trains with exact gradients, from a uniform policy and from five random ones,
-# and follows the lengths of wrong answers. The last cell tries two such numbers:
+# The division by the std is a weight for each *prompt*: with rewards of 0 and 1 and a success rate p it is about
+# 1/√(p(1 − p)), which is largest for very easy and very hard prompts. If all rewards of a group are equal, the std is 0
+# or a rounding error, so a small number is added to it. The folded cell trains with exact gradients, from a uniform
+# policy and from five random ones, and follows the lengths of wrong answers. The last of the three cells tries 1e-8 and
+# 1e-4 on groups with equal rewards:
 
 
 # %% hidden=true
@@ -281,8 +295,9 @@ for rewards in ([0.7] * 4, [0.9] * 3):
         print(f"{len(equal)} rewards of {rewards[0]}, + {eps:g}: |A| < 0.01 is {bool(advantage.abs().max() < 0.01)}")
 
 # %% [markdown]
-# With at most four tokens the drift is small, about 4 % of the length, and one start of six goes the other way. Real answers have
-# thousands of tokens, so 1/length has far more room to act.
+# With at most four tokens the drift is small, about 4 % of the length, and one start of six goes the other way. Real
+# answers have thousands of tokens, so 1/length has far more room to act. As for the std, 1e-8 wasn't enough for three
+# rewards of 0.9, whose mean is rounded.
 #
 # **Interview · What bias do 1/length and 1/std bring into GRPO?**
 #
@@ -292,9 +307,10 @@ for rewards in ([0.7] * 4, [0.9] * 3):
 # - *Longer:* Each token of an answer of length L has weight A/L, so with A < 0 a longer answer is punished less per token. 1/std
 #   gives every mixed group the same sum of squared advantages, whether its pass rate is 1/8 or 1/2.
 # - *They ask next:* What does DAPO do instead? It averages over all tokens of the batch and raises the upper clip.
-# - *They ask next:* What is learned from a group with equal rewards? Nothing, because every advantage is 0, and only a KL term still
-#   pulls; DAPO replaces such prompts, so that the batch keeps its size.
-# - *The trap:* Adding only 1e-8 to the std, which can be a larger rounding error: divided by itself, it is about 1.
+# - *They ask next:* What is learned from a group with equal rewards? Nothing, because every advantage is 0, and only a
+#   KL term still pulls. DAPO replaces such prompts.
+# - *The trap:* Adding only 1e-8 to the std. If the std is a larger rounding error, the advantages of equal rewards are
+#   about 1.
 # - *Proof:* `proof-length-bias`, `proof-equal`.
 #
 # ### Milestone: the task is solved
@@ -337,9 +353,10 @@ for beta in (1, 0.12):
 # %% [markdown]
 # **Interview · Which KL estimator do you use: k1, k2 or k3?**
 #
-# - *Thirty seconds:* As values, k1 is unbiased but can be negative, while k3 is unbiased, never negative, and less noisy near
-#   the reference. As losses they differ: k1's expected gradient is zero, k2's is the KL's, and k3's is that of the KL in the
-#   other direction.
+# - *Thirty seconds:* As values, k1 is unbiased but can be negative, while k3 is unbiased, never negative, and less
+#   noisy near the reference. As losses they differ: k1's expected gradient is zero, k2's is the KL's, and k3's is that
+#   of the KL in the other direction.
+# - *Longer:* So k1 goes into the reward, and k2 into the loss.
 # - *They ask next:* What if the samples come from an older policy? Then all three estimators need importance weights.
 # - *The trap:* Taking k3's gradient for unbiased because its value is.
 # - *Proof:* `proof-k1-k2-k3`; gradients: exercise 10.
@@ -374,8 +391,8 @@ for name, way in ways.items():
 pictures.curves(lines, x.tolist(), xlabel="token", ylabel="probability")
 
 # %% [markdown]
-# With a temperature T, the logits of both models are divided by T. For large T the gradient of the KL shrinks like 1/T², so the
-# loss is multiplied by T²; between 1 and 2 the compensation is only rough.
+# Both are often softened by a temperature T, which divides the logits of both models. For large T the gradient of the
+# KL shrinks like 1/T², so the loss is multiplied by T²; for small T this compensates only roughly.
 #
 # **Interview · Do you distill on the teacher's text or on the student's?**
 #
@@ -387,7 +404,7 @@ pictures.curves(lines, x.tolist(), xlabel="token", ylabel="probability")
 
 # %% [markdown] tags=["short"]
 # ## Pretraining at the whiteboard
-# A round on pretraining usually begins with a budget, goes on to a run that misbehaves, and ends with your evidence.
+# A round on pretraining often begins with a budget and ends with your evidence.
 
 # %% [markdown]
 # ### Scaling laws and a budget
@@ -419,9 +436,8 @@ print(f"70B on 15T tokens, 8,192 GPUs of 989 TFLOP/s, 23 days: MFU {reached / 98
 #   token for as long as the model is used.
 # - *Longer:* With few tokens of use, training dominates and 20 is about right. The more tokens a model will serve, the smaller the
 #   size that minimizes 6ND + 2N · served at a given loss.
-# - *They ask next:* How much worse is a model of half the size at the same budget? Hardly at all: the optimum is flat.
-# - *The trap:* Calling 20 a law, although it depends on data and schedule, and although the paper's third method disagreed with its
-#   first two until others refitted its runs.
+# - *They ask next:* How much worse is half the size at the same budget? Hardly at all: the optimum is flat.
+# - *The trap:* Calling 20 a law, although it depends on data and schedule.
 # - *Proof:* `proof-Chinchilla`.
 #
 # **Interview · What is MFU, and why is 40 % good?**
@@ -434,49 +450,6 @@ print(f"70B on 15T tokens, 8,192 GPUs of 989 TFLOP/s, 23 days: MFU {reached / 98
 # - *Proof:* `proof-Chinchilla`.
 
 # %% [markdown]
-# ### Loss spikes
-# Adam divides by the root of a second moment that follows the gradient with a delay, and β2 sets the delay. While the gradients stay
-# the same, a step is about as large as the learning rate. The next cell shows the first step after a long run of gradients of 0.001,
-# when one of 0.1 arrives:
-
-# %% tags=["proof-spike"]
-for beta2 in (0.999, 0.95):
-    mean = 0.9 * 1e-3 + (1 - 0.9) * 0.1  # beta1 is 0.9
-    square = beta2 * 1e-6 + (1 - beta2) * 1e-2
-    grown, step = square / 1e-6, mean / square**0.5
-    print(f"beta2 {beta2}: second moment {grown:.0f} times as large, update {step:.2f} times the rate")
-
-# %% [markdown]
-# **Interview · A loss spike at step 40,000. What do you do?**
-#
-# - *Thirty seconds:* I look at the gradient norm before the spike and at the data of those steps. If it doesn't recover by
-#   itself, I rewind to a checkpoint, skip those batches, and go on.
-# - *Longer:* The log tells causes apart: a bad batch spikes again when I rerun it, a faulty GPU doesn't on another machine, and
-#   attention logits grow for many steps before.
-# - *They ask next:* What if it comes back? Then I clip to a smaller norm, set β2 to 0.95, lower the learning rate, or add qk-norm or a
-#   z-loss against growing logits.
-# - *The trap:* Only lowering the learning rate, which leaves a bad shard or growing attention logits where they are.
-# - *Proof:* `proof-spike`.
-#
-# ### The standard error of a benchmark
-# A benchmark's score is a mean over questions, so it has a standard error:
-
-# %% tags=["proof-one-point"]
-error = math.sqrt(0.7 * 0.3 / 1000)
-print(
-    f"70 % of 1,000 questions: ± {100 * error:.1f} points; two independent scores differ by ± {100 * error * 2**0.5:.1f}"
-)
-
-# %% [markdown]
-# **Interview · The new method is one point better. Convince me.**
-#
-# - *Thirty seconds:* I show several seeds with their spread, the same compute and tuning effort for the baseline, and an
-#   ablation that changes one thing. With 1,000 questions one point is within the noise of the benchmark itself.
-# - *They ask next:* How do you get more power? I compare question by question, since paired differences vary less, and I use more
-#   questions.
-# - *The trap:* Overlooking that the test set may be in the training data.
-# - *Proof:* `proof-one-point`.
-#
 # ### Critical batch size
 # Let g be the mean gradient and Σ the covariance of a single sample's gradient. With the **noise scale** B = tr Σ / |g|², reaching a
 # target loss takes about S·(1 + B/b) steps at batch size b, where S is the number of steps without noise ([McCandlish et al.
@@ -500,6 +473,50 @@ for b in (1, 16, 256):
 # - *They ask next:* Does it change in training? It grows as the gradient gets smaller, so batches are ramped up.
 # - *The trap:* Choosing the largest batch that fits.
 # - *Proof:* `proof-batch`.
+#
+# ### Loss spikes
+# Adam divides by the root of a second moment that follows the gradient with a delay, and β2 sets the delay. While the gradients stay
+# the same, a step is about as large as the learning rate. The next cell shows the first step after a long run of gradients of 0.001,
+# when one of 0.1 arrives:
+
+# %% tags=["proof-spike"]
+for beta2 in (0.999, 0.95):
+    mean = 0.9 * 1e-3 + (1 - 0.9) * 0.1  # beta1 is 0.9
+    square = beta2 * 1e-6 + (1 - beta2) * 1e-2
+    grown, step = square / 1e-6, mean / square**0.5
+    print(f"beta2 {beta2}: second moment {grown:.0f} times as large, update {step:.2f} times the rate")
+
+# %% [markdown]
+# **Interview · A loss spike at step 40,000. What do you do?**
+#
+# - *Thirty seconds:* I look at the gradient norm before the spike and at the data of those steps. If it doesn't recover
+#   by itself, I rewind to a checkpoint and skip those batches.
+# - *Longer:* The log tells causes apart: a bad batch spikes again when I rerun it, a faulty GPU doesn't on another machine, and
+#   attention logits grow for many steps before.
+# - *They ask next:* What if it comes back? Then I clip to a smaller norm, set β2 to 0.95, lower the learning rate, or add qk-norm or a
+#   z-loss against growing logits.
+# - *The trap:* Only lowering the learning rate, which leaves a bad shard or growing attention logits where they are.
+# - *Proof:* `proof-spike`.
+#
+# ### The standard error of a benchmark
+# A benchmark's score is a mean over questions, so it has a standard error:
+
+# %% tags=["proof-one-point"]
+error = math.sqrt(0.7 * 0.3 / 1000)
+print(
+    f"70 % of 1,000 questions: ± {100 * error:.1f} points; two independent scores differ by ± {100 * error * 2**0.5:.1f}"
+)
+
+# %% [markdown]
+# **Interview · The new method is one point better. Convince me.**
+#
+# - *Thirty seconds:* I show several seeds with their spread, the same compute and tuning effort for the baseline, and
+#   an ablation that changes one thing. With 1,000 questions one point is within the noise of the benchmark itself.
+# - *Longer:* At a score of 70 % the standard error is 1.4 points, and 2.0 for a difference.
+# - *They ask next:* How do you get more power? I compare question by question, since paired differences vary less, and I use more
+#   questions.
+# - *The trap:* Overlooking that the test set may be in the training data.
+# - *Proof:* `proof-one-point`.
 #
 # ## Rapid fire
 # 1. What is the DPO loss when policy and reference agree? log 2 = 0.69.
