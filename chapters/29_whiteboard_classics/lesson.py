@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Classical machine learning and vision at the whiteboard
-# Interviewers still ask about classical machine learning and vision. This chapter answers their usual questions and shows the trap
-# in each. One small data set carries most of it: pictures of 16 × 16 pixels with two shapes and their boxes. At the end a diffusion
-# sampler turns noise into such pictures.
+# Interviewers still ask about classical machine learning and vision, and this chapter answers their usual questions and
+# shows the trap in each. One small data set carries much of it: pictures of 16 × 16 pixels with two shapes and their
+# boxes. At the end a diffusion sampler turns noise into such pictures.
 
 # %% hidden=true
 import matplotlib.pyplot as plt
@@ -28,7 +28,8 @@ def scene(generator):
 
 # %% [markdown] tags=["short"]
 # ## Classical machine learning
-# Asked in general screens and in search, ads, fraud and data science. Evaluation comes first: language-model teams ask it too.
+# General screens ask these questions, as do teams for search, ads and fraud. Evaluation comes first, because
+# language-model teams ask it too.
 #
 # ### AUC and precision when positives are rare
 # A detector proposes 20 boxes in each of 500 pictures and gives each box a score. Nineteen of the 20 are background. Its authors
@@ -66,23 +67,23 @@ print(f"if all scores were equal: AUC {last:.0f} with the positives last, {first
 #
 # **Interview · What does an AUC of 0.95 tell you, and what does it hide?**
 #
-# - *Thirty seconds:* A random positive outranks a random negative with a probability of 95 %. It says nothing about the share of
-#   positives, so if these are rare, most of what I accept may still be wrong. Then I look at precision and recall, or at average
-#   precision.
+# - *Thirty seconds:* A random positive outranks a random negative with a probability of 95 %. It says nothing about the
+#   share of positives, so if these are rare, most of what I accept may still be wrong. Then I look at precision and
+#   recall.
 # - *Longer:* Random scores have an AUC of 0.5 whatever the data, but their average precision is the share of positives, here 5 %.
 # - *They ask next:* Are the scores probabilities? The AUC can't tell, because every strictly increasing function of the scores
 #   leaves it unchanged. I compare predicted with observed frequencies, and calibrate, for example with a temperature.
-# - *They ask next:* How do you compute it in N log N? You sort the scores and sum the positives' ranks, where equal scores share
-#   the mean of their ranks.
+# - *They ask next:* How do you compute it in N log N? I sort the scores and sum the positives' ranks, where equal
+#   scores share the mean of their ranks.
 # - *The trap:* Ignoring ties. If equal scores are ranked in the order of the input, the AUC depends on how the file was sorted.
 # - *Proof:* `proof-AUC`.
 
 # %% [markdown] tags=["short"]
 # ### Cross-validation and data leakage
-# Cross-validation trains on four fifths of the data and tests on the fifth, five times over, until each fifth has been the test. Its
-# estimate is honest only if
-# nothing was fitted to the test rows. Here 100 rows have 2,000 features of pure noise. A classifier uses the 20 features whose
-# class means differ most. The cell chooses these features once from all rows, and once from the training rows alone:
+# Cross-validation trains on four fifths of the data and tests on the fifth, five times over, until each fifth has been
+# the test. Its estimate is honest only if nothing was fitted to the test rows. Here 100 rows have 2,000 features of
+# pure noise, and a classifier uses the 20 features whose class means differ most. The cell chooses these features once
+# from all rows, and once from the training rows alone:
 
 
 # %% tags=["proof-leakage"]
@@ -124,11 +125,12 @@ for name, leaky in (("all rows", True), ("training rows", False)):
 
 # %% [markdown]
 # ### Linear regression: least squares and the condition number
-# Linear regression has a closed form, w = (xᵀx)⁻¹xᵀy. Using it literally is the classic mistake. Each power of ten in a condition
-# number costs about a digit, and the condition number of xᵀx is the square of x's. A QR decomposition works on x itself. The next
-# cell makes the columns of x ever more dependent and counts the correct digits of the weights, as the median of 25 problems. The
-# targets here fit exactly. With a large residual, even the exact problem is sensitive to the square of x's condition number: at 10⁶
-# and a residual as long as the fitted values, QR keeps only about five digits.
+# Linear regression has a closed form, w = (xᵀx)⁻¹xᵀy, and using it literally is the classic mistake. Each power of ten
+# in a condition number costs about a digit, and the condition number of xᵀx is the square of x's. A QR decomposition
+# works on x itself. The next cell makes the columns of x ever more dependent and counts the correct digits of the
+# weights, as the median of 25 problems whose targets fit exactly. With a large residual, even the exact problem is
+# sensitive to the square of x's condition number: at 10⁶ and a residual as long as the fitted values, QR keeps only
+# about five digits.
 
 # %% tags=["proof-digits"]
 print("condition of x   normal equations   QR")
@@ -157,17 +159,17 @@ for exponent in (2, 4, 6):
 # - *Longer:* At a condition number of 10⁶, QR keeps about ten of float64's 16 digits, the normal equations about four.
 # - *They ask next:* When would you use gradient descent instead? When a decomposition takes too long or doesn't fit into memory
 #   because N or D is large, or when the model isn't linear anyway.
-# - *They ask next:* What do L1 and L2 penalties do differently? L2 shrinks all weights. The optimum with L1 has some weights at
-#   exactly 0, because the penalty's derivative doesn't vanish there. Plain gradient steps only jump back and forth across 0, so
-#   solvers for L1 use soft thresholding.
+# - *They ask next:* What do L1 and L2 penalties do differently? L2 shrinks all weights, while the optimum with L1 has
+#   some weights at exactly 0, because the penalty's derivative doesn't vanish there. Plain gradient steps only jump
+#   back and forth across 0, so solvers for L1 use soft thresholding.
 # - *The trap:* Penalizing the intercept. Then adding a constant to every target changes the weights, unless the features are centred.
 # - *Proof:* `proof-digits`.
 #
 # ### Logistic regression by Newton's method
-# Logistic regression has no closed form, but its loss is convex and smooth, so **Newton's method** needs few steps. Each step is
-# the first derivative over the second one or, with several weights, the solution of a linear system with the Hessian. The next cell
-# fits a single weight to six points by Newton's method and by gradient descent. Then it starts Newton's method farther away, and
-# finally it tries separable labels.
+# Logistic regression has no closed form, but its loss is convex and smooth, so **Newton's method** needs few steps.
+# Each step is the first derivative over the second one or, with several weights, the solution of a linear system with
+# the Hessian. The next cell fits a single weight to six points by Newton's method and by gradient descent, then starts
+# Newton's method farther away, and finally tries separable labels.
 
 # %% tags=["proof-Newton"]
 points, mixed = np.array([-2.0, -1.0, 0.5, -0.5, 1.0, 3.0]), np.array([0, 0, 0, 1, 1, 1])
@@ -194,21 +196,21 @@ for start in (2.0, 3.0):
 print("separable:", ", ".join(f"weight {newton(steps, points > 0):.1f} after {steps} steps" for steps in (5, 10, 15)))
 
 # %% [markdown]
-# Close to the optimum, Newton's method doubles the number of correct digits with each step. Far away it can fail even on a convex
-# loss. At a weight of 3 most predictions are saturated, so the second derivative is small, and each step overshoots by more than
-# the last. Implementations therefore start at 0 and halve a step that doesn't lower the loss.
+# Close to the optimum, Newton's method doubles the number of correct digits with each step. Far away it can fail even
+# on a convex loss: at a weight of 3 most predictions are saturated, so the second derivative is small, and each step
+# overshoots by more than the last. Implementations therefore start at 0 and halve a step that doesn't lower the loss.
 #
-# On separable data the loss has no minimum, so the weight grows forever. It grows by about two in each step, which is one over the
-# distance of the closest points from the boundary, 0.5. Meanwhile p(1 − p) vanishes, and the second derivative with it. A penalty
-# makes the optimum finite.
+# On separable data the loss has no minimum, so the weight grows forever, here by about two in each step, which is one
+# over the distance of the closest points from the boundary, 0.5. Meanwhile p(1 − p) vanishes, and the second derivative
+# with it. A penalty makes the optimum finite.
 
 # %% [markdown]
 # ### k-means and k-means++
-# k-means alternates two steps: it assigns each point to its nearest center, and it moves each center to the mean of its points.
-# Neither step can raise the inertia, but the method ends in a local minimum, so the result depends on the first centers.
-# **k-means++** draws each new center with a probability proportional to the squared distance from the nearest center so far. The
-# points here are the 240 shapes of 120 pictures. Each is described by its width (4, 5 or 6 pixels) and by whether it is filled, so
-# there are six tight clusters.
+# k-means alternates two steps: it assigns each point to its nearest center, and it moves each center to the mean of its
+# points. Neither step can raise the inertia, but the method ends in a local minimum, so the result depends on the first
+# centers. **k-means++** draws each new center with a probability proportional to the squared distance from the nearest
+# center so far. The points here are the 240 shapes of 120 pictures, each described by its width (4, 5 or 6 pixels) and
+# by whether it is filled, so there are six tight clusters.
 
 # %% tags=["proof-starts"]
 generator = np.random.default_rng(1)
@@ -243,19 +245,20 @@ for name, each in found.items():
 # %% [markdown]
 # **Interview · Why does k-means++ draw by the squared distance?**
 #
-# - *Thirty seconds:* The squared distance is what a point contributes to the inertia, so points are drawn in proportion to what
-#   they cost at the moment. In expectation the result is within a factor of order log k of the optimum.
-# - *They ask next:* What about a cluster without points? Since the mean of nothing is NaN, keep its center or move it to the
-#   point that is farthest from its own center.
+# - *Thirty seconds:* The squared distance is what a point contributes to the inertia, so points are drawn in proportion
+#   to what they cost at the moment.
+# - *Longer:* In expectation the result is within a factor of order log k of the optimum.
+# - *They ask next:* What about a cluster without points? The mean of nothing is NaN, so I keep its center or move it to
+#   the point that is farthest from its own center.
 # - *The trap:* Broadcasting N × k × D differences. A loop over the k centers needs only N × k distances and the N × D differences
 #   of one center.
 # - *Proof:* `proof-starts`.
 
 # %% [markdown]
 # ### k nearest neighbours: distances by one matmul
-# k nearest neighbours has nothing to fit. A query takes the label that most of its k nearest training points have, so all the work
-# is in the distances. The formula ‖a‖² − 2a·b + ‖b‖² turns them into a matrix multiplication. What does it cost when the points are
-# timestamps or map coordinates, far from the origin?
+# k nearest neighbours has nothing to fit: a query takes the label that most of its k nearest training points have, so
+# all the work is in the distances. The formula ‖a‖² − 2a·b + ‖b‖² turns them into a matrix multiplication. What does it
+# cost when the points are timestamps or map coordinates, far from the origin?
 
 # %% tags=["proof-far"]
 for origin in (0.0, 1e8):
@@ -265,15 +268,16 @@ for origin in (0.0, 1e8):
     print(f"              expanded    {expanded.round(2).tolist()}, nearest {expanded.argmin()}")
 
 # %% [markdown]
-# At 10⁸ the squares are near 10¹⁶, where neighbouring float64 numbers are 2 apart. The difference of two such squares keeps no
-# digit of the distance. The differences of the points are exact to eight digits, but for all pairs at once they take Q × N × D
-# elements. Working on a *tile* of queries at a time bounds the memory.
+# At 10⁸ the squares are near 10¹⁶, where neighbouring float64 numbers are 2 apart, so the difference of two such
+# squares keeps no digit of the distance. The differences of the points are exact to eight digits, but for all pairs at
+# once they take Q × N × D elements. Working on a *tile* of queries at a time bounds the memory.
 #
 # **Interview · When does computing all distances with one matmul go wrong?**
 #
-# - *Thirty seconds:* When the points are far from the origin compared with their distances. Then it subtracts two
-#   large, nearly equal numbers, which is *catastrophic cancellation*. I subtract the training set's mean from both sets first, or I
-#   recompute the distances of the best candidates from differences.
+# - *Thirty seconds:* When the points are far from the origin compared with their distances, because it then subtracts
+#   two large, nearly equal numbers, which is *catastrophic cancellation*.
+# - *Longer:* I subtract the training set's mean from both sets first, or I recompute the distances of the best
+#   candidates from differences.
 # - *They ask next:* What do you do with a billion points? I take an approximate index, such as inverted lists of clusters, product
 #   quantization, or a graph like HNSW.
 # - *The trap:* Selecting the k smallest by `argpartition`, which leaves them unordered and breaks ties arbitrarily.
@@ -281,10 +285,10 @@ for origin in (0.0, 1e8):
 
 # %% [markdown]
 # ### Decision trees: the best split
-# A decision tree splits on one feature at a time. To find the best threshold, sort the rows by a feature, move the threshold past
-# one row after the other, and update the class counts on both sides. That takes N log N steps for each feature. Recounting for each
-# threshold would take N². The **Gini impurity** 1 − Σ p² is the probability that two rows of a node, drawn independently, have
-# different labels.
+# A decision tree splits on one feature at a time. To find the best threshold, sort the rows by a feature, move the
+# threshold past one row after the other, and update the class counts on both sides. That takes N log N steps for each
+# feature, whereas recounting for each threshold would take N². The **Gini impurity** 1 − Σ p² is the probability that
+# two rows of a node, drawn independently, have different labels.
 
 # %% tags=["proof-split"]
 values, labels = np.array([1.0, 1, 2, 2, 3, 5, 5, 6]), np.array([0, 0, 0, 1, 0, 1, 1, 1])
@@ -308,13 +312,14 @@ for index in range(len(values) - 1):
 #
 # **Interview · How does a decision tree find its best split, and what does that cost?**
 #
-# - *Thirty seconds:* Each feature is sorted once. A pass over the sorted rows updates the class counts on both sides, and the
-#   threshold with the largest drop in weighted impurity wins. That is D · N log N, or D · N with histograms of 255 bins.
-# - *They ask next:* Why do forests beat a single tree, and what does boosting do instead? A deep tree has a high variance, and
-#   averaging trees on resampled rows and random features lowers it. Boosting lowers the bias: it adds shallow trees one after
-#   another, each fitted to the negative gradient of the loss.
-# - *They ask next:* The training error is low and the validation error is high. What does that tell you? The model overfits, so more
-#   data, a penalty or a smaller model helps.
+# - *Thirty seconds:* Each feature is sorted once. A pass over the sorted rows updates the class counts on both sides,
+#   and the threshold with the largest drop in weighted impurity wins.
+# - *Longer:* That takes D · N log N steps, or D · N with histograms of 255 bins.
+# - *They ask next:* Why do forests beat a single tree, and what does boosting do instead? A deep tree has a high
+#   variance, and averaging trees on resampled rows and random features lowers it. Boosting lowers the bias instead, by
+#   adding shallow trees one after another, each fitted to the negative gradient of the loss.
+# - *They ask next:* The training error is low and the validation error high. Why? The model overfits, so more data, a
+#   penalty or a smaller model helps.
 # - *The trap:* Setting a threshold between two equal values: no threshold can separate them.
 # - *Proof:* `proof-split`.
 
@@ -323,19 +328,19 @@ for index in range(len(values) - 1):
 # Teams that make images, video or robots ask these, usually as "derive it" rather than "name it".
 #
 # ### Variational autoencoders and the ELBO
-# A **variational autoencoder** encodes a picture as a distribution over latents, draws from it, and decodes. You would like to
-# maximize the probability of each picture x. That is an integral over all latents z without a closed form, but its logarithm has a
-# lower bound, the *evidence lower bound* or **ELBO**:
+# A **variational autoencoder** encodes a picture as a distribution over latents, draws from it, and decodes. You would
+# like to maximize the probability of each picture x, but that is an integral over all latents z without a closed form.
+# Its logarithm has a lower bound, the *evidence lower bound* or **ELBO**:
 #
 # log p(x) ≥ E[log p(x | z)] − KL(q(z | x) ‖ p(z)), with z drawn from the encoder's distribution q(z | x).
 #
-# The loss is minus this bound. For pixels between 0 and 1 the first term is usually a cross-entropy. The second is the KL
-# divergence of the encoder's distribution from a standard normal. Both are summed for each picture, and with normal distributions
-# each latent contributes ½(μ² + σ² − 1 − log σ²) to the KL.
+# The loss is minus this bound. For pixels between 0 and 1 the first term is usually a cross-entropy, while the second
+# is the KL divergence of the encoder's distribution from a standard normal. Both are summed for each picture, and with
+# normal distributions each latent contributes ½(μ² + σ² − 1 − log σ²) to the KL.
 #
-# A random draw has no derivative. So you write it as mean + σ·noise, and the gradient passes through the mean and σ. This is the
-# **reparameterization trick**. The alternative is the *score function* estimator, which multiplies the value by the derivative of
-# the draw's log-probability. Which of the two varies more?
+# A random draw has no derivative, so you write it as mean + σ·noise, and the gradient passes through the mean and σ.
+# This is the **reparameterization trick**. The alternative is the *score function* estimator, which multiplies the
+# value by the derivative of the draw's log-probability. Which of the two varies more?
 
 # %% tags=["proof-gradient-through-noise"]
 torch.manual_seed(0)
@@ -355,11 +360,11 @@ print(f"{by_score.std():.1f} by the score function, whose mean is {by_score.mean
 # - *Thirty seconds:* A sample has no derivative with respect to the parameters of its distribution. If I write it as mean plus
 #   standard deviation times standard normal noise, the randomness becomes an input, and the gradient passes through mean and
 #   standard deviation.
-# - *They ask next:* What do you do with discrete latents? They have no such path, so you use the score function estimator
-#   (REINFORCE), which varies more, or relax them with Gumbel-softmax.
+# - *Longer:* Discrete latents have no such path, so they need the score function estimator (REINFORCE), which varies
+#   more, or a relaxation such as Gumbel-softmax.
 # - *They ask next:* What is posterior collapse? The KL goes to 0 because the decoder ignores the latents, so you warm up the KL's
 #   weight or weaken the decoder.
-# - *The trap:* Multiplying the noise by exp(log-variance), which is the variance. It has to be exp(½ log-variance).
+# - *The trap:* Multiplying the noise by exp(log-variance), which is the variance, instead of exp(½ log-variance).
 # - *Proof:* `proof-gradient-through-noise`.
 
 # %% [markdown]
@@ -386,11 +391,11 @@ def mixed_at(t):
 pictures.slider(mixed_at, start={"t": 10}, t=[0, 5, 10, 20, 30, 50, 99])
 
 # %% [markdown]
-# Sampling goes back one timestep after the other. At each step you know two facts about x at t − 1. First, x at t is √(1 − β) times
-# x at t − 1, plus noise of variance β. (Here 1 − β is the ratio of the two ᾱ.) Second, x at t − 1 has a variance of 1 − ᾱ around √ᾱ
-# times the data, which the model predicts. Both are normal, so their precisions (1 / variance) add up, and the **posterior** is
-# narrower than either of them. A **DDPM** step draws from this posterior. The cell compares its variance with β and with a
-# simulation:
+# Sampling goes back one timestep after the other, and at each step you know two facts about x at t − 1. First, x at t
+# is √(1 − β) times x at t − 1, plus noise of variance β. (Here 1 − β is the ratio of the two ᾱ.) Second, x at t − 1 has
+# a variance of 1 − ᾱ around √ᾱ times the data, which the model predicts. Both are normal, so their precisions (1 /
+# variance) add up, and the **posterior** is narrower than either of them. A **DDPM** step draws from this posterior,
+# whose variance the cell compares with β and with a simulation:
 
 # %% tags=["proof-posterior"]
 
@@ -419,26 +424,26 @@ for t in (1, 5, 99):
 # In the first steps of sampling, the posterior's variance practically equals β. In the last ones the data say more about x than the
 # noisy x does, so the variance is far below β. The step that ends in the data adds no noise.
 #
-# With a condition such as a prompt, **classifier-free guidance** predicts twice: with the condition (c) and without it (u). Then it
-# extrapolates from u through c. The paper writes (1 + w)·c − w·u, so w = 0 is plain c. Most libraries write u + s·(c − u), so s = 1
-# is plain c and s = 0 is u.
+# With a condition such as a prompt, **classifier-free guidance** predicts twice, with the condition (c) and without it
+# (u), and extrapolates from u through c. The paper writes (1 + w)·c − w·u, so w = 0 is plain c. Most libraries write u
+# + s·(c − u), so s = 1 is plain c and s = 0 is u.
 #
 # **Interview · What does a diffusion model learn, and how does it sample?**
 #
-# - *Thirty seconds:* It learns to predict the noise in x = √ᾱ · data + √(1 − ᾱ) · noise for every timestep, by a mean squared
-#   error. To sample, it starts from pure noise. In each step it estimates the data from the predicted noise and moves to the mean
-#   of the posterior of the timestep before. Then it adds a little noise, except in the last step.
+# - *Thirty seconds:* It learns to predict the noise in x = √ᾱ · data + √(1 − ᾱ) · noise for every timestep, by a mean
+#   squared error. To sample, it starts from pure noise. In each step it estimates the data from the predicted noise,
+#   moves to the mean of the posterior of the timestep before, and adds a little noise, except in the last step.
 # - *Longer:* Predicting the noise, the data or a velocity is the same regression with other weights per timestep.
-# - *They ask next:* Why is DDIM faster? With η = 0 it adds no noise and follows an ordinary differential equation, so it can skip
-#   timesteps. Exercise 12 runs both samplers with strides of 1, 7 and 10.
+# - *They ask next:* Why is DDIM faster? With η = 0 it adds no noise and follows an ordinary differential equation, so
+#   it can skip timesteps.
 # - *The trap:* Mixing the guidance conventions: a scale of 1 means no guidance in one of them and a strong one in the other.
 # - *Proof:* `proof-forward`, `proof-posterior`.
 
 # %% [markdown]
 # ### Milestone: from noise to labelled pictures
-# For 30 training pictures you can write down the best possible prediction. It is the mean of the pictures, each weighted by how
-# likely it is to have become the x that we see. With this prediction the sampler makes 40 pictures from noise. The nearest training
-# picture of each says how wide its filled square is:
+# For 30 training pictures you can write down the best possible prediction: it is the mean of the pictures, each
+# weighted by how likely it is to have become the x that we see. With this prediction the sampler makes 40 pictures from
+# noise. The nearest training picture of each says how wide its filled square is:
 
 # %% tags=["proof-samples"]
 
@@ -487,20 +492,21 @@ print(f"to the second nearest: at least {found[:, 1].min():.0f}")
 # 5. What does the KL term of a VAE do? It keeps the latents close to the prior, from which you draw when you generate.
 
 # %% tags=["proof-rapid-fire"]
-print("3.", 1 - 0.3)
+kinds, marks = np.array([1, 1, 0, 0, 0, 0, 0]), np.array([0.35, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5])
+print("3.", [f"{ranked(each, kinds)[0]:.1f}" for each in (marks, -marks)])
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. Solve least squares by QR, because the normal equations square the condition number.
-# 2. The logistic loss is log(1 + eˢ) − label·s; Newton's method needs a penalty on separable data.
-# 3. k-means++ draws by squared distances; subtract before you square when the points are far from the origin.
-# 4. AUC is a rank sum with ties at one half, and it ignores how rare the positives are.
-# 5. Split first, and fit everything on the training rows alone, the choice of features included.
-# 6. NMS keeps the best box; focal loss fades easy examples by (1 − p)^γ.
-# 7. A patch embedding is a convolution whose stride is its kernel size.
-# 8. The reparameterization is mean + noise · exp(½ log-variance).
-# 9. Sort once per feature, and put thresholds between distinct values only.
-# 10. A DDPM step draws from the posterior, whose variance is below β, and the last one adds no noise.
+# 1. AUC is a rank sum with ties at one half, and it ignores how rare the positives are.
+# 2. Split first, and fit everything on the training rows alone, the choice of features included.
+# 3. Solve least squares by QR, because the normal equations square the condition number.
+# 4. The logistic loss is log(1 + eˢ) − label·s; Newton's method needs a penalty on separable data.
+# 5. k-means++ draws by squared distances; subtract before you square when the points are far from the origin.
+# 6. Sort once per feature, and put thresholds between distinct values only.
+# 7. The reparameterization is mean + noise · exp(½ log-variance).
+# 8. A DDPM step draws from the posterior, whose variance is below β, and the last one adds no noise.
+# 9. NMS keeps the best box; focal loss fades easy examples by (1 − p)^γ.
+# 10. A patch embedding is a convolution whose stride is its kernel size.
 #
 # ## You try
 # [The exercises](../exercises/29_whiteboard_classics.ipynb) have twelve whiteboard problems, from least squares, k-means and NMS to
@@ -511,10 +517,10 @@ print("3.", 1 - 0.3)
 # Vision teams ask about detection and patches, and language-model teams about QLoRA.
 #
 # ### IoU and non-maximum suppression (NMS)
-# A detector scores many boxes around each object, and you want one. **IoU**, the area of the intersection over that of the union,
-# says how much two boxes agree. **Non-maximum suppression** visits the boxes in order of decreasing score. It drops a box if its
-# IoU with a box that it has kept exceeds a threshold, here 0.3. The cell moves each object's box by up to a pixel in every
-# direction and shows which boxes are left:
+# A detector scores many boxes around each object, and you want one. **IoU**, the area of the intersection over that of
+# the union, says how much two boxes agree. **Non-maximum suppression** visits the boxes in order of decreasing score
+# and drops a box if its IoU with a box that it has kept exceeds a threshold, here 0.3. The cell moves each object's box
+# by up to a pixel in every direction and shows which boxes are left:
 
 # %% tags=["proof-NMS"]
 generator = np.random.default_rng(2)
@@ -552,16 +558,16 @@ pictures.publish(left, alt="Nine boxes around each of two shapes, and one box ar
 #
 # - *Thirty seconds:* Two real objects that overlap strongly look like one, so the second is lost. Soft-NMS lowers the scores of
 #   overlapping boxes instead of deleting them. Detectors like DETR learn to report each object once, so they don't need NMS at all.
-# - *They ask next:* How are classes kept apart? You compare within a class, or shift each class's boxes by more than the whole
-#   range of coordinates.
+# - *They ask next:* How are classes kept apart? By comparing only within a class, or by shifting each class's boxes by
+#   more than the whole range of coordinates.
 # - *The trap:* Multiplying a negative width by a negative height, which gives boxes that don't touch a positive intersection.
 # - *Proof:* `proof-NMS`.
 
 # %% [markdown]
 # ### Focal loss for rare objects
-# Almost all candidates are easy background. Each of them costs little, but there are so many that their sum dominates the gradient.
-# **Focal loss** multiplies the cross-entropy of each candidate by (1 − p)^γ, where p is the probability of the correct label, so
-# easy candidates fade out.
+# Almost all candidates are easy background, and although each of them costs little, there are so many that their sum
+# dominates the gradient. **Focal loss** multiplies the cross-entropy of each candidate by (1 − p)^γ, where p is the
+# probability of the correct label, so easy candidates fade out.
 
 # %% tags=["proof-focal"]
 easy, hard = torch.tensor([-5.0] * 10_000), torch.tensor([-1.0] * 10)  # easy negatives, and positives that are missed
@@ -577,7 +583,7 @@ for gamma in (0.0, 2.0):
 # %% [markdown]
 # **Interview · What problem does focal loss solve?**
 #
-# - *Thirty seconds:* The imbalance between easy and hard examples. A detector sees thousands of easy negatives for each
+# - *Thirty seconds:* The imbalance between easy and hard examples: a detector sees thousands of easy negatives for each
 #   object. The factor (1 − p)^γ makes their loss almost vanish, so the hard examples dominate the gradient.
 # - *They ask next:* What is α for, and what do you divide by? α multiplies the losses of positives and 1 − α those of
 #   negatives. With γ = 2 the paper's best α is 0.25, so the positives count *less*, because γ has already silenced most negatives.
@@ -642,16 +648,17 @@ for size in (0.01, 0.1, 1.0):
     print(f"an update of {size:4} standard deviations: {arrived:.0%} of it arrives")
 
 # %% [markdown]
-# After the division by the largest weight, a block's quotients aren't normally distributed any more. So NF4's values aren't used
-# evenly either, but more evenly than equal steps are. An update far below the spacing of the values mostly vanishes.
+# After the division by the largest weight, a block's quotients aren't normally distributed any more. So NF4's values
+# aren't used evenly either, though more evenly than equal steps are. An update far below the spacing of the values
+# mostly vanishes.
 #
 # **Interview · You merge a LoRA adapter into a 4-bit model. Is it still the model that you trained?**
 #
 # - *Thirty seconds:* Not exactly. The sum is rounded to four bits again, so updates that are small against the spacing of the
 #   values mostly vanish. I dequantize the base to 16 bits and merge there, or serve the adapter unmerged, next to the quantized
 #   base.
-# - *Longer:* The original 16-bit weights aren't quite the right base either. The adapter was trained on their rounded copies, and
-#   it has learned to make up for part of the rounding.
+# - *Longer:* The original 16-bit weights aren't quite the right base either, because the adapter was trained on their
+#   rounded copies and has learned to make up for part of the rounding.
 # - *They ask next:* How many bits does a weight take? 4 plus 32/64 for the float32 scale of its block, 4.5 in all, or about
 #   4.13 if the scales are quantized too.
 # - *The trap:* Dividing a block of zeros by its largest absolute value, which is 0.
@@ -659,9 +666,10 @@ for size in (0.01, 0.1, 1.0):
 
 # %% [markdown]
 # ### Flow matching: a straight path from noise to data
-# Many newer image and robot models train by **flow matching**. It mixes along a straight line: x = (1 − s)·data + s·noise, for s
-# from 0 to 1. The network predicts the *velocity*, noise − data. Sampling integrates this velocity from s = 1 to 0, for example in
-# equal Euler steps, and adds no noise. For the 30 pictures the best prediction is again a weighted mean:
+# Many newer image and robot models train by **flow matching**, which mixes along a straight line: x = (1 − s)·data +
+# s·noise, for s from 0 to 1. The network predicts the *velocity*, noise − data. Sampling integrates this velocity from
+# s = 1 to 0, for example in equal Euler steps, and adds no noise. For the 30 pictures the best prediction is again a
+# weighted mean:
 
 # %% tags=["proof-flow"]
 
@@ -680,9 +688,9 @@ for steps in (1, 2, 4):
     print(f"Euler steps: {steps}, the nearest training picture is {np.median(nearest):.1f} away in the median")
 
 # %% [markdown]
-# A single step ends near the mean of all pictures, which resembles none of them. These 30 are far apart, so a few more steps are
-# enough. Each training pair is joined by a straight line, but the lines cross. Where they do, the network can only predict their
-# mean velocity, so the paths that a sampler follows are curved.
+# A single step ends near the mean of all pictures, which resembles none of them. These 30 are far apart, so a few more
+# steps are enough. Each training pair is joined by a straight line, but where such lines cross, the network can only
+# predict their mean velocity, so the paths that a sampler follows are curved.
 #
 # **Interview · How does flow matching differ from diffusion?**
 #
