@@ -1,9 +1,9 @@
 # %% [markdown]
 # # One decoder, twelve changes
-# In this chapter you put a transformer decoder on the board and take it apart, as interviewers do. You change its positions, shrink its
-# cache, bound its logits, and write its backward pass by hand. Some of these changes are *rewrites*, which keep the outputs up to
-# rounding. The others are *real changes*. You learn to say which is which before you run the code. The exercises are whiteboard
-# problems.
+# In this chapter you put a transformer decoder on the board and take it apart, as interviewers do. You change its
+# positions, shrink its cache, bound its logits, and write its backward pass by hand. Some of these changes are
+# *rewrites*, which keep the outputs up to rounding, while the others are *real changes*, and you learn to say which is
+# which before you run the code. The exercises are whiteboard problems.
 
 # %% [markdown] tags=["short"]
 # ## A decoder on the board
@@ -118,12 +118,13 @@ print("keys + constant, then RoPE: differs by", difference(biased, attend(rotate
 # %% [markdown]
 # ## Causal masks with a KV cache
 # With a cache, the mask must line up the last query with the last key, so that a single new token sees the whole cache.
-# `F.scaled_dot_product_attention` with `is_causal=True` aligns its mask with the *first* key instead. With a cache, a single query
-# then sees only key 0. So leave `is_causal` out when you decode one query at a time, and pass a mask when there are several.
+# `F.scaled_dot_product_attention` with `is_causal=True` aligns its mask with the *first* key instead, so with a cache a
+# single query sees only key 0. Leave `is_causal` out when you decode one query at a time, and pass a mask when there
+# are several.
 #
 # ## Padding: a fully masked row gives NaN
-# In [cross-attention](14_attention.ipynb) the keys come from another text, which has padding of its own. You set their scores to
-# −∞, and their weights become exactly 0. What happens if *all* keys of a row are padding?
+# In [cross-attention](14_attention.ipynb) the keys come from another text, which has padding of its own. If you set
+# their scores to −∞, their weights become exactly 0. What happens if *all* keys of a row are padding?
 
 # %% tags=["proof-all-masked"]
 scores, values = np.zeros((1, 3)), np.array([[10.0], [20.0], [30.0]])
@@ -133,20 +134,22 @@ print("−1e30 everywhere: ", (softmax(scores - 1e30) @ values).item())
 print("and weights times the mask:", (softmax(scores - 1e30) * np.zeros(3) @ values).item())
 
 # %% [markdown]
-# In a softmax written by hand, a row of −∞ gives 0/0, which is NaN. PyTorch has both behaviours. `F.scaled_dot_product_attention`
-# returns zeros for such a row. `nn.MultiheadAttention` returns NaN, because by default it also returns the weights and computes
-# them with a plain softmax.
+# In a softmax written by hand, a row of −∞ gives 0/0, which is NaN. PyTorch has both behaviours:
+# `F.scaled_dot_product_attention` returns zeros for such a row, while `nn.MultiheadAttention` returns NaN, because by
+# default it also returns the weights and computes them with a plain softmax.
 #
-# A large negative number avoids the NaN, but then the output is silently the average of the padding. The number also has to fit: −1e30
-# is out of float16's range, and even `finfo.min` overflows to −∞ if you *add* it to a score of −100 instead of filling it in. The safe fix is to fill in a finite number and then multiply the weights by the mask. That
-# sets such a row to 0 and leaves all other rows alone.
+# A large negative number avoids the NaN, but then the output is silently the average of the padding. The number also
+# has to fit: −1e30 is out of float16's range, and even float16's `finfo.min` becomes −∞ if you *add* it to a score of
+# −100 instead of filling it in. The safe fix is to fill in a finite number and then multiply the weights by the mask,
+# which sets such a row to 0 and leaves all other rows alone.
 #
 # ## Position encodings
 # ### Biases by distance: ALiBi and T5's buckets
-# Attention by itself doesn't depend on the order of its keys; only the causal mask gives a hint of it. So you have to supply
-# positions. *Sinusoidal encodings* are added to the embeddings, and a *bias* is added to the scores. **ALiBi** subtracts slope ·
-# distance, with a different slope for each head. **T5** learns one number per head for each *bucket* of distances. The next cell
-# computes T5's buckets, which are exact for near keys and logarithmic for far ones. Then it draws ALiBi's factors:
+# Attention by itself doesn't depend on the order of its keys; only the causal mask gives a hint of it. So you have to
+# supply positions: *sinusoidal encodings* are added to the embeddings, while a *bias* is added to the scores. **ALiBi**
+# subtracts slope · distance, with a different slope for each head, and **T5** learns one number per head for each
+# *bucket* of distances. The next cell computes T5's buckets, which are exact for near keys and logarithmic for far
+# ones, and draws the factors by which ALiBi multiplies the weights:
 
 # %% tags=["proof-buckets"]
 distances = np.arange(128)
@@ -162,14 +165,14 @@ about = "exp(−slope · distance): head 1 sees a few tokens, head 7 more than a
 pictures.curves(lines, distances, xlabel="distance", ylabel="factor on the weight", alt=about)
 
 # %% [markdown]
-# An ALiBi head with a large slope attends to its neighbours only, and a head with a small slope sees far. The bias acts like a
-# window with a soft edge.
+# An ALiBi head with a large slope attends to its neighbours only, while a head with a small slope sees far, so the bias
+# acts like a window with a soft edge.
 #
 # **Interview · Sines, ALiBi, T5 buckets or RoPE: how do they differ?**
 #
-# - *Thirty seconds:* Sines are added to the embeddings and give absolute positions. ALiBi and T5 add a bias to the scores that
-#   depends on the distance. In ALiBi it is a fixed slope per head, and in T5 a learned number per bucket. RoPE rotates queries and
-#   keys, so their product depends on positions only through the distance.
+# - *Thirty seconds:* Sines are added to the embeddings and give absolute positions. ALiBi and T5 add a bias to the
+#   scores that depends on the distance: a fixed slope per head in ALiBi, a learned number per bucket in T5. RoPE
+#   rotates queries and keys, so their product depends on positions only through the distance.
 # - *Longer:* Most models since Llama use RoPE, because it acts inside the dot product: a score depends on content and distance
 #   together, and fused kernels need no bias. ALiBi models read longer texts without further training, but mainly because they ignore
 #   what is far away.
@@ -182,11 +185,14 @@ pictures.curves(lines, distances, xlabel="distance", ylabel="factor on the weigh
 # - *Proof:* `proof-buckets`.
 #
 # ### Extending the context of RoPE: position interpolation, NTK, YaRN
-# RoPE rotates each pair of elements by position · frequency, so you extend a context by lowering the frequencies. Take a model that
-# was trained on 1,024 tokens. Its fast pairs have turned many times, but the slow ones haven't completed a single turn. At four
-# times the length, those slow pairs would reach angles that the model has never seen. *Position interpolation* (PI) divides all
-# frequencies by 4. *NTK* raises the base, so that only the slowest pair is divided by 4. *YaRN* divides the slow pairs and leaves
-# the fast ones:
+# RoPE rotates each pair of elements by position · frequency, so you extend a context by lowering the frequencies. Take
+# a model that was trained on 1,024 tokens. Its fast pairs have turned many times, but the slow ones haven't completed a
+# single turn. At four times the length, those slow pairs would reach angles that the model has never seen. Three
+# remedies are common:
+#
+# - *Position interpolation* (PI) divides all frequencies by 4.
+# - *NTK* raises the base, so that only the slowest pair is divided by 4.
+# - *YaRN* divides the slow pairs by 4 and leaves the fast ones.
 
 # %% tags=["proof-stretch"]
 original, scale, width = 1024, 4, 64
@@ -221,9 +227,9 @@ pictures.slider(draw, start={"method": "YaRN"}, method=["NTK", "YaRN"])
 #
 # **Interview · How do you stretch a context from 8k to 128k?**
 #
-# - *Thirty seconds:* I rescale RoPE's frequencies so that no pair meets an angle it hasn't seen. As in YaRN, I divide the slow ones
-#   by 16 and leave the fast ones. Then I train a little on long texts, and I test with tasks that need the whole context, not just
-#   with a needle.
+# - *Thirty seconds:* I rescale RoPE's frequencies so that no pair meets an angle it hasn't seen: as in YaRN, I divide
+#   the slow ones by 16 and leave the fast ones. Then I train a little on long texts, and I test with tasks that need
+#   the whole context, not just with a needle.
 # - *Longer:* Most long-context models do it in stages, with a larger base and continued pretraining on longer and longer documents.
 #   They use context parallelism for it, because activations and the cost of attention grow with the length. Perplexity at the end of a
 #   long text shows only whether the model broke.
@@ -235,8 +241,9 @@ pictures.slider(draw, start={"method": "YaRN"}, method=["NTK", "YaRN"])
 #
 # ## A smaller KV cache
 # ### Sliding-window attention with a ring buffer
-# With a [window](14_attention.ipynb) of w keys, older keys are never needed again. So the cache can be a *ring buffer* that keeps
-# position p in slot p % w. Which position is in which slot after ten tokens? And is this a rewrite of masked attention?
+# With a [window](14_attention.ipynb) of w keys, older keys are never needed again, so the cache can be a *ring buffer*
+# that keeps position p in slot p % w. Which position is in which slot after ten tokens? And is this a rewrite of masked
+# attention?
 
 # %% tags=["proof-ring"]
 window = 4
@@ -258,15 +265,15 @@ print(
 )
 
 # %% [markdown]
-# A ring is a rewrite, because the order of the keys doesn't matter to the softmax. When *one* query reads the slots, they can stay
-# unsorted. Several queries at once need a mask by position. They must also read before they write, because the last tokens of a
-# chunk overwrite keys that its first tokens still need.
+# A ring is a rewrite, because the order of the keys doesn't matter to the softmax. When *one* query reads the slots,
+# they can stay unsorted, whereas several queries at once need a mask by position. They must also read before they
+# write, because the last tokens of a chunk overwrite keys that its first tokens still need.
 #
 # **Interview · What goes wrong in a ring cache?**
 #
-# - *Thirty seconds:* Four things. You read empty slots before the ring is full, or you rotate a key by its slot instead of its
-#   position. You overwrite keys that the same chunk still needs, or you don't reset the counter for the next text.
-#   I'd test the ring against masked attention for every way of cutting the text into chunks.
+# - *Thirty seconds:* Four things: reading empty slots before the ring is full, rotating a key by its slot instead of
+#   its position, overwriting keys that the same chunk still needs, and keeping the counter for the next text. I'd test
+#   the ring against masked attention for every way of cutting the text into chunks.
 # - *Longer:* The same test catches a window that is off by one, with w + 1 keys instead of w. Only equality over all splits pins
 #   the window down.
 # - *They ask next:* Why do streaming models keep the first tokens too? They act as [attention sinks](proof-sinks): the softmax has to
@@ -318,9 +325,9 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy", a
 # %% [markdown]
 # **Interview · Why can MLA absorb its up-projection, and when is that worth it?**
 #
-# - *Thirty seconds:* The score is a product of query, up-projection and latent. Matrix products are associative, so I may multiply
-#   the query by the up-projection first. The query then lives in the latent space and reads the cache as it is. That pays in
-#   decoding, with one query at a time. In prefill, expanding the keys is cheaper.
+# - *Thirty seconds:* The score is a product of query, up-projection and latent. Matrix products are associative, so I
+#   may multiply the query by the up-projection first. The query then lives in the latent space and reads the cache as
+#   it is. That pays in decoding, with one query at a time; in prefill, expanding the keys is cheaper.
 # - *Longer:* Absorbed dot products are longer, with 512 + 64 terms instead of 128 + 64, and each weighted sum of values has 512
 #   elements instead of 128. From about 170 queries per key on, expanding the keys and values once is therefore cheaper.
 # - *They ask next:* Does MLA suit tensor parallelism? Badly, because all heads read the same latent, so splitting the heads over
@@ -352,6 +359,10 @@ heads = rms_norm(q.reshape(12, 2, 4)).reshape(12, 8)
 print("per head or over the whole width: differs by", difference(heads, rms_norm(q)))
 
 # %% [markdown]
+# As the projections grow, the plain entropy falls to 0, while QK-norm keeps it where it was. Rotating before or after the norm makes
+# no difference, because a rotation keeps lengths. With a learned gain for each element it does, since the rotation mixes elements
+# whose gains differ.
+#
 # **Interview · Why do attention logits explode, and what does QK-norm do about it?**
 #
 # - *Thirty seconds:* Nothing bounds the query and key projections, and a logit contains both. If they grow, the softmax becomes
@@ -393,17 +404,18 @@ measured = ((attend(q, k + step, v) - attend(q, k - step, v)) * g).sum() / 2e-6
 print(f"gradient of one key element: {(score_gradient.T @ q / np.sqrt(8))[3, 5]:.4f}, measured {measured:.4f}")
 
 # %% [markdown]
-# You don't: the sum is also the dot product of the output and its gradient. The backward passes of norms have the same structure.
-# If you add a constant to a row or scale it, a layer norm's output stays the same (apart from eps). So the gradient has no
-# component along either of these directions, and two terms are subtracted, one for the mean and one for the variance.
+# You don't: the sum is also the dot product of the output and its gradient. The backward passes of norms have the same
+# structure. If you add a constant to a row or scale it, a layer norm's output stays the same (apart from eps). Its
+# gradient therefore has no component along either of these directions: two terms are subtracted, one for the mean and
+# one for the variance.
 #
 # **Interview · What does attention's backward pass need from its forward pass?**
 #
-# - *Thirty seconds:* It needs queries, keys, values, the output, and one number per query: the logarithm of the softmax's
-#   denominator. With that number it recomputes the weights tile by tile. The row sum of the softmax's Jacobian is the dot product
-#   of the output and its gradient. So the T × T matrix isn't stored.
-# - *Longer:* That makes five matmuls instead of four in the backward pass. It is still faster, because reading a T × T matrix takes
-#   longer than recomputing it.
+# - *Thirty seconds:* It needs queries, keys, values, the output, and one number per query: the logarithm of the
+#   softmax's denominator. With that number it recomputes the weights tile by tile. The sum Σ p·gp of each row is the
+#   dot product of the output and its gradient, so the T × T matrix is never stored.
+# - *Longer:* That makes five matmuls instead of four in the backward pass, and it is still faster, because reading a T
+#   × T matrix takes longer than recomputing it.
 # - *They ask next:* What do masked keys get? Nothing from that query: their weight is 0, and it multiplies the whole gradient.
 # - *The trap:* Forgetting the 1/√d, which appears once in each of the gradients of q and k.
 # - *Proof:* `proof-row-sum`.
@@ -524,18 +536,19 @@ for length in (2048, 8192, 32768, 131072):
     print(f"{length:6} tokens: full attention takes {dense / sparse:4.1f} times the multiplications")
 
 # %% [markdown]
-# You can switch, but you lose the keys outside the selection, and with them most of a flat head's weight. Nor can the language
-# model's loss teach the indexer. Its derivative is 0, because an index score has no effect on the output until the selection
-# changes.
+# You can switch, but you lose the keys outside the selection, and with them most of a flat head's weight. Nor can the
+# language model's loss teach the indexer: its derivative is 0, because an index score has no effect on the output until
+# the selection changes.
 #
 # **Interview · How does DeepSeek's sparse attention choose its keys, and why must it be trained?**
 #
 # - *Thirty seconds:* A cheap scorer selects keys for each query, and the softmax runs over those alone. NSA selects blocks by attention
 #   to their compressed keys and adds a window, while DSA's indexer scores every token and keeps the best 2,048. It must be trained
 #   because a densely trained model spreads weight over keys that would be dropped, and because the selection itself has no gradient.
-# - *Longer:* [NSA](https://arxiv.org/abs/2502.11089) is pretrained with its selection: attention to the compressed blocks is part
-#   of the output, so the usual loss trains the scores. [DSA](https://arxiv.org/abs/2512.02556) is added to a trained model. First
-#   the indexer alone learns the weights of full attention by a KL loss. Then the model is trained further with the selection.
+# - *Longer:* [NSA](https://arxiv.org/abs/2502.11089) is pretrained with its selection: attention to the compressed
+#   blocks is part of the output, so the usual loss trains the scores. [DSA](https://arxiv.org/abs/2512.02556) is added
+#   to a trained model. First the indexer alone learns the weights of full attention by a KL loss, then the model is
+#   trained further with the selection.
 # - *They ask next:* What does it cost? Attention reads k keys instead of T, but DSA's indexer still scores all T, more cheaply and in
 #   8 bits. The cache doesn't shrink, because a later query may select any key.
 # - *They ask next:* Why does NSA select blocks? A GPU reads contiguous memory faster, and the heads of a GQA group share the
@@ -544,9 +557,10 @@ for length in (2048, 8192, 32768, 131072):
 # - *Proof:* `proof-sparse`.
 #
 # ### Attention sinks: StreamingLLM and gpt-oss
-# A row of weights must add up to 1, even if a head has no use for any key. An *attention sink* is a key that absorbs this weight.
-# In trained models, the first tokens become sinks, with high scores and small values. The next cell makes such a key and drops it
-# from a window. Then it replaces it with gpt-oss's solution, a number b per head in the softmax's denominator:
+# A row of weights must add up to 1, even if a head has no use for any key. An *attention sink* is a key that absorbs
+# this weight. In trained models, the first tokens become sinks, with high scores and small values. The next cell makes
+# such a key, drops it from a window, and then replaces it with gpt-oss's solution, a number b per head in the softmax's
+# denominator:
 
 # %% tags=["proof-sinks"]
 scores, values = rng.normal(size=64), rng.normal(size=(64, 8))
@@ -568,11 +582,14 @@ scaled = read(window) / (1 + np.exp(8 - log_sum))
 print("window · sigmoid(log-sum-exp − b): differs by", difference(scaled, read(first_too)))
 
 # %% [markdown]
+# Without the sink, the window's output is about a hundred times as large. A b of 8, the sink's score, has exactly its effect.
+#
 # **Interview · What is an attention sink, and why do StreamingLLM and gpt-oss keep one?**
 #
-# - *Thirty seconds:* A key that absorbs the weight that a head has no use for: a softmax can't give zero to everything. Models use the first tokens for this, since every later query sees them, so StreamingLLM caches the first four
-#   along with its window. In gpt-oss, each head learns a number in the softmax's denominator instead and so can attend to
-#   nothing.
+# - *Thirty seconds:* It is a key that absorbs the weight for which a head has no use, because a softmax can't give zero
+#   to everything. Models use the first tokens for this, since every later query sees them, so StreamingLLM caches the
+#   first four along with its window. In gpt-oss, each head learns a number in the softmax's denominator instead, which
+#   lets it attend to nothing.
 # - *Longer:* In [StreamingLLM](https://arxiv.org/abs/2309.17453)'s table for Llama 2 13B, a plain window has a perplexity of
 #   5,158, and one with the first four tokens has 5.40. Line breaks in their place give 5.60, so the position matters more than
 #   the text. In gpt-oss, every second layer has a window of 128 tokens, from which the first token soon drops out.
@@ -584,9 +601,10 @@ print("window · sigmoid(log-sum-exp − b): differs by", difference(scaled, rea
 # - *Proof:* `proof-sinks`.
 #
 # ### Linear attention and the delta rule
-# A cache of any width still grows with the text. Linear attention replaces it with a matrix of fixed size. Put φ(q)·φ(k), with a
-# positive φ, in place of exp(q·k). Then Σ (φ(q)·φ(kⱼ)) vⱼ = φ(q)·Σ φ(kⱼ) vⱼᵀ, and the sum on the right is a matrix S that each
-# token updates. This is a different model, not a rewrite of softmax attention. But its own forms are rewrites of each other:
+# A cache of any width still grows with the text. Linear attention replaces it with a matrix of fixed size. If
+# φ(q)·φ(k), with a positive φ, replaces exp(q·k), then Σ (φ(q)·φ(kⱼ)) vⱼ = φ(q)·Σ φ(kⱼ) vⱼᵀ, and the sum on the right
+# is a matrix S that each token updates. This is a different model, not a rewrite of softmax attention, but its own
+# forms are rewrites of each other:
 
 # %% tags=["proof-forms"]
 fq, fk = np.exp(q / 3), np.exp(k / 3)  # positive features
@@ -606,8 +624,8 @@ print("recurrent against parallel: differs by", difference(recurrent(fq, fk, v),
 print("linear against softmax attention: differs by", difference(parallel, out))
 
 # %% [markdown]
-# The parallel form takes T² work. The recurrent one takes T steps, each too small to fill a GPU. In practice you cut the text into
-# *chunks*: each is computed in parallel and passes a state on to the next.
+# The parallel form takes T² work, and the recurrent one takes T steps, each too small to fill a GPU. In practice you
+# cut the text into *chunks*: each is computed in parallel and passes a state on to the next.
 #
 # The **delta rule** can also erase. Instead of adding k vᵀ, it writes only what is missing, v − Sᵀk, so that a key can get a new
 # value. The next cell writes 20 new values to each of 20 keys, with both rules and three seeds, and counts how many keys recall the
@@ -634,9 +652,9 @@ for name, erases in (("additive", False), ("delta rule", True)):
 # %% [markdown]
 # **Interview · What do linear attention and Mamba give up?**
 #
-# - *Thirty seconds:* Exact recall. Their state has a fixed size, so what doesn't fit is blurred. Softmax
-#   attention keeps every key and can copy any of them. In return, each token takes constant time, and the memory doesn't grow.
-#   Hybrids such as Qwen3-Next keep full attention in every fourth layer for recall.
+# - *Thirty seconds:* They give up exact recall. Their state has a fixed size, so what doesn't fit is blurred, while
+#   softmax attention keeps every key and can copy any of them. In return, each token takes constant time, and the
+#   memory doesn't grow. Hybrids such as Qwen3-Next keep full attention in every fourth layer for recall.
 # - *Longer:* A state of d × d holds about d associations. Gates forget old associations, and the delta rule overwrites a key's
 #   value instead of adding to it. Both make better use of the space, but neither enlarges it.
 # - *They ask next:* Why is it trained in chunks? The parallel form costs T² and the recurrent form is sequential, while a chunk is a
