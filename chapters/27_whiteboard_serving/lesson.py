@@ -1,8 +1,9 @@
 # %% [markdown]
 # # LLM serving at the whiteboard
-# In this chapter you build a language-model server that fits on a whiteboard: it decides in each step which requests run, keeps
-# their KV caches in blocks, turns text into tokens, and chooses new ones. Every schedule serves the same trace of
-# requests, and each must get the text that the model would have written for it alone. The exercises are thirteen whiteboard problems.
+# In this chapter you build a language-model server that fits on a whiteboard: it decides in each step which requests
+# run, keeps their KV caches in blocks, turns text into tokens, and chooses new ones. Every schedule serves the same
+# trace of requests, and each request must get the text that the model would have written for it alone. The exercises
+# are thirteen whiteboard problems.
 
 # %% [markdown] tags=["short"]
 # ## Static and continuous batching
@@ -133,11 +134,11 @@ for name, memory, need in (("reserved", 64, lambda request: 32), ("paged", 16, b
 # - *Proof:* `proof-pages`.
 #
 # ### When the cache is full: preemption
-# The paged server admits requests without knowing how long they will get, so it can run out of blocks midway. It then *preempts*
-# the newest request: its blocks are freed, the tokens that were sent are kept, and when it comes back, prompt and tokens run
-# through the model once more. The next cell serves the trace with all of the memory and with half of it. Recomputing is free in
-# this toy, because we count steps; exercise 8 adds a token budget. The minimum is 24 steps, because the longest answer has 24
-# tokens.
+# In the same memory, the paged server ran 3.9 requests at once instead of 1.7. But it admits requests without knowing
+# how long they will get, so it can run out of blocks midway. It then *preempts* the newest request: its blocks are
+# freed, the tokens that were sent are kept, and when it comes back, prompt and tokens run through the model once more.
+# The next cell serves the trace with all of the memory and with half of it. The longest answer alone takes 24 steps.
+# Recomputing is free in this toy, because we count steps; exercise 8 adds a token budget.
 
 # %% tags=["proof-preemption"]
 for memory in (16, 8):
@@ -155,8 +156,8 @@ for memory in (16, 8):
 # - *Thirty seconds:* I preempt the newest request: I free its blocks, put it at the front of the queue, and recompute its cache
 #   when there is room. The tokens that it has written are kept, because the user has already seen them. The oldest request always
 #   makes progress, so none starves.
-# - *Longer:* The alternative is to swap the blocks out to CPU memory. Recomputing costs one prefill, which is compute-bound. Swapping
-#   moves the cache over PCIe twice.
+# - *Longer:* The alternative is to swap the blocks out to CPU memory. Recomputing costs one prefill, which is
+#   compute-bound, while swapping moves the cache over PCIe twice.
 # - *They ask next:* How do you avoid preemption? I admit fewer requests, evict unused prefix blocks first, quantize the cache, or
 #   reject early when the queue is long.
 # - *The trap:* Restarting the victim from its prompt alone: with sampling, it would write something other than what was sent.
@@ -192,10 +193,10 @@ for name, prompt in prompts.items():
 # - *Proof:* `proof-prefix`.
 #
 # ## Chunked prefill: prompts and decoding in one step
-# A step takes about as long as the slower of two things: reading all weights, and computing all tokens. A prompt of 4,000 tokens in
-# a single step therefore stalls every request that is decoding. *Chunked prefill* reads the prompt in pieces, alongside the
-# decoding. Two latencies pull in opposite directions, the *time to first token* (TTFT) of the prompt and the *time per output token*
-# (TPOT) of the others:
+# A step takes about as long as the slower of two things: reading all weights, and computing all tokens. A prompt of
+# 4,000 tokens in a single step therefore stalls every request that is decoding. *Chunked prefill* reads the prompt in
+# pieces alongside the decoding, which sets two latencies against each other, the *time to first token* (TTFT) of the
+# prompt and the *time per output token* (TPOT) of the others:
 
 
 # %% tags=["proof-chunks"]
@@ -302,7 +303,8 @@ for replicas in (1, 2):
 #   would take two replicas of eight, and then check memory by Little's law.
 # - *Longer:* The number of requests at once is the arrival rate times the time that each of them stays. With 0.75 GB of cache for
 #   each, they fit easily here. With 30,000-token prompts the cache would be the bound.
-# - *They ask next:* What does this estimate ignore? Bursts, a lost node, the spread of lengths, and communication.
+# - *They ask next:* What does this estimate ignore? Bursts of requests, a lost node, the spread of lengths, and
+#   communication.
 # - *The trap:* Stopping once the weights fit.
 # - *Proof:* `proof-sizing`; exercise 11 lets you search.
 #
@@ -312,7 +314,7 @@ for replicas in (1, 2):
 #   activations have 8 bits as well, hardware with such units does twice the FLOP/s, which helps prefill. An 8-bit cache takes
 #   half the bytes, so twice as many requests fit, and long contexts read less.
 # - *Longer:* If only the weights have 8 bits, they are converted back before the matmul, so prefill gains nothing.
-# - *They ask next:* Which one is the riskiest? Activations, because of outliers in single channels.
+# - *They ask next:* Which one is the riskiest? Activations, because single channels have outliers.
 # - *The trap:* Saying that 8 bits are twice as fast. That depends on what bounds the phase.
 # - *Proof:* `proof-quantize`.
 
@@ -351,8 +353,8 @@ print("'abc' by rank:", by_rank, "· longest match begins with:", [pair for pair
 # pair. The merge attaches a space to the word that follows it. Most tokenizers allow that, but they first split the text into
 # such pieces, so that no merge joins two words, as in `of the`.
 #
-# A new text is encoded by the same merges. Where two overlap, such as `ab` and `bc` in `abc`, the rank decides. Greedy longest match is
-# a different algorithm (WordPiece).
+# A new text is encoded by the same merges. Where two overlap, such as `ab` and `bc` in `abc`, the rank decides, whereas
+# greedy longest match is a different algorithm (WordPiece).
 #
 # **Interview · How does BPE encode a new text, and why isn't it the longest match?**
 #
@@ -425,10 +427,10 @@ for state in moves:
 
 # %% [markdown]
 # ## A common myth: "Temperature 0 is deterministic"
-# At temperature 0 the largest logit wins. But a logit is a sum, and floating-point sums depend on the order in which a kernel
-# adds. When a batch is too small to fill a GPU, many libraries pick a *split-K* kernel, which adds the pieces of each sum in
-# parallel. The next cell computes 64 requests one at a time, with each sum in 16 pieces, and then in one batch. Without
-# rounding, two of the tokens would tie:
+# At temperature 0 the largest logit wins, but a logit is a sum, and floating-point sums depend on the order in which a
+# kernel adds. When a batch is too small to fill a GPU, many libraries pick a *split-K* kernel, which adds the pieces of
+# each sum in parallel. The next cell computes 64 requests one at a time, with each sum in 16 pieces, and then in one
+# batch. Without rounding, two of the tokens would tie:
 
 
 # %% tags=["proof-order", "last digits: the order of adding is what this cell shows"]
@@ -447,16 +449,15 @@ for kernel, pieces in (("batch in one piece", 1), ("batch in 16 pieces", 16)):
     print(f"{kernel}: {np.mean(one_by_one != batch):.0%} of the logits differ, and {flips} of 64 chosen tokens")
 
 # %% [markdown]
-# If the sums are split in the same way for every batch size, which is called *batch invariance*, nothing changes. Otherwise, most
-# logits differ in their last digits, and where two nearly tie, another token may win, after which the texts diverge. The same
-# happens in PyTorch: on one CPU, 98 % of the elements of a product (64 × 4,096 by 4,096 × 100) changed when the rows came one at
-# a time.
+# If the sums are split in the same way for every batch size, which is called *batch invariance*, nothing changes.
+# Otherwise, most logits differ in their last digits, and where two nearly tie, another token may win, after which the
+# texts diverge. PyTorch's matmuls differ in the same way, on CPUs too.
 #
 # **Interview · Why can one prompt get two different answers at temperature 0?**
 #
-# - *Thirty seconds:* The order of summation depends on the batch. Other requests change the batch size, the library
-#   picks another kernel or split, and the logits differ in the last digits. Where two logits nearly tie, the argmax can flip, and
-#   everything after it differs.
+# - *Thirty seconds:* The order of summation depends on the batch. Other requests change the batch size, so the library
+#   picks another kernel or split, and the logits differ in the last digits. Where two logits nearly tie, the argmax can
+#   flip, and everything after it differs.
 # - *Longer:* Each kernel is typically deterministic for a fixed shape; what varies is the shape. *Batch-invariant* kernels fix
 #   the order of reduction for every batch size, at some cost in speed.
 # - *They ask next:* Why does it matter? Tests can't be reproduced, and in reinforcement learning the sampler's probabilities disagree
@@ -465,8 +466,8 @@ for kernel, pieces in (("batch in one piece", 1), ("batch in 16 pieces", 16)):
 # - *Proof:* `proof-order`.
 #
 # ## Milestone: the same trace in 24 steps instead of 62
-# Here are all schedules of this chapter. The first two may run four requests, the last two have 64 tokens of cache, so compare
-# within each pair: 62 steps against 29, and 54 against 24. All four wrote the same 94 tokens:
+# Here are all schedules of this chapter. The first two may run four requests at once and the last two have 64 tokens of
+# cache, so compare within each pair: 62 steps against 29, and 54 against 24. All four wrote the same 94 tokens:
 
 # %% tags=["proof-milestone"]
 print(
