@@ -223,8 +223,8 @@ pictures.curves(lines, ratios.tolist(), xlabel="ratio r", ylabel="min(r·A, clip
 # - *Thirty seconds:* The minimum is a pessimistic bound. The gradient is 0 where the policy has already moved far enough in the
 #   wanted direction, which means A > 0 and r above 1 + ε, or A < 0 and r below 1 − ε. If it moved the wrong way, the gradient
 #   stays and brings it back.
-# - *Longer:* The advantages come from GAE, for language models often with γ = 1 and λ near 1, because the single reward
-#   at the end has to reach the first token.
+# - *Longer:* The clip removes the incentive to go further, but it doesn't bound a step. A comes from GAE, often with γ
+#   = 1 and λ near 1, because the single reward at the end has to reach the first token.
 # - *They ask next:* What is the ratio in the first step? It is 1 if sampler and trainer agree, and the gradient is then
 #   REINFORCE's.
 # - *The trap:* Clipping without the minimum, which also removes the gradient of tokens that moved the wrong way.
