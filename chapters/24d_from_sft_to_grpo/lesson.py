@@ -67,14 +67,17 @@ for seed in range(3):
     print("; ".join(seen))
 
 # %% [markdown] tags=["short"]
-# The loss is 0 in every step, although the policy learns. Each ratio is 1 because the policy that is updated is the one that sampled, so
-# the loss is the mean advantage, which is 0 because the group's mean was subtracted. The gradient isn't 0, because it weights the
-# gradient of each reply's log-probability with that reply's own advantage.
+# The loss is 0 in every step, although the policy learns. Each ratio is 1 because the policy that is updated is the one
+# that sampled, so the loss is the mean advantage, which is 0 because the group's mean was subtracted. The gradient
+# isn't 0, because it weights the gradient of each reply's log-probability by that reply's own advantage.
 #
 # **Interview · Your GRPO loss is 0 from the first step on. Is something broken?**
 #
-# - *Thirty seconds:* No. With one update per batch and no KL term, the ratio is exactly 1 and the advantages of a group sum to 0, so the
-#   loss is 0 if it averages over replies. Its gradient isn't, so I watch the reward and the gradient's norm instead.
+# - *Thirty seconds:* No. With one update per batch and no KL term, the ratio is exactly 1 and the advantages of a group
+#   sum to 0, so the loss is 0 if it averages over replies. Its gradient isn't 0, so I watch the reward and the
+#   gradient's norm instead.
+# - *Longer:* An average over all tokens of the batch, TRL's default today, weights long replies more, so its value is
+#   small but not 0.
 # - *They ask next:* When is it broken? If the gradient's norm is 0 as well, then all groups have equal scores and teach nothing, or the
 #   ratio was detached.
 # - *The trap:* Comparing two runs by their losses. Such a loss has the right gradient, but its value measures nothing.
@@ -126,13 +129,13 @@ trained = [0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1]
 print([f"{a} → {b}" for a, b, kept in zip(tokens, tokens[1:], trained[1:], strict=False) if kept])
 
 # %% [markdown]
-# The header `<assistant>` isn't trained: the server writes it. The first word after it and `<end>` are.
+# The header `<assistant>` isn't trained, because the server writes it, but the first word after it and `<end>` are.
 #
 # **Interview · What does a chat template have to do with the loss?**
 #
-# - *Thirty seconds:* The template marks which tokens are the assistant's. These are trained, including the end token, while the headers
-#   and the user's turns are only context. At inference I render the same template, up to the header of the turn that the model has to
-#   write.
+# - *Thirty seconds:* The template marks which tokens are the assistant's. These are trained, including the end token,
+#   while the headers and the user's turns are only context.
+# - *Longer:* At inference I render the same template, up to the header of the turn that the model has to write.
 # - *They ask next:* Is the prompt in the loss harmful? The model then also learns to write questions, which matters most when prompts are
 #   much longer than replies.
 # - *The trap:* Using another template at inference: an extra space or a missing header is text that the model was never trained on.
@@ -173,13 +176,14 @@ for name, each in (("base", base), ("after SFT", tuned)):
     print(f"{name:9} correct {expected(each, correct):.2f}, stops {expected(each, stops):.2f}")
 
 # %% [markdown]
-# SFT copies its demonstrations, mistakes included. To become better than they are, the model needs a signal that says which reply is
-# better.
+# SFT copies its demonstrations, mistakes included, so to become better than they are, the model needs a signal that
+# says which reply is better.
 #
 # **Interview · Why SFT before RL, and why not SFT alone?**
 #
-# - *Thirty seconds:* RL only reinforces what the policy samples, so a policy that is never right gets no signal. SFT brings it to where
-#   correct replies and the format occur. SFT alone imitates its demonstrations, including their mistakes. RL optimizes the outcome.
+# - *Thirty seconds:* RL only reinforces what the policy samples, so a policy that is never right gets no signal. SFT
+#   brings it to where correct replies and the format occur. SFT alone imitates its demonstrations, including their
+#   mistakes, while RL optimizes the outcome.
 # - *Longer:* The two signals differ in kind. SFT says which tokens to write, in every position; RL says only how good a finished reply
 #   was, so it needs many more samples and a policy that succeeds now and then.
 # - *They ask next:* Can you skip SFT? Yes, if the base model succeeds sometimes; DeepSeek-R1-Zero was trained that way.
@@ -261,11 +265,11 @@ for beta in (1.0, 0.2, 0.05):
 #
 # - *Thirty seconds:* β is the price of leaving the reference. The implicit reward is β times the log-ratio, so to express the same
 #   preference, a small β needs a larger log-ratio and moves the policy further away. A usual value is 0.1.
-# - *Longer:* What DPO aims at is π_ref · exp(r/β), normalized ([chapter 28](28_whiteboard_alignment.ipynb) derives it), so halving β has
-#   the effect of doubling the reward.
-# - *They ask next:* What is likelihood displacement? Both log-probabilities fall: only their difference is trained. I log both, and add
-#   an SFT term if the chosen ones fall too far.
-# - *The trap:* Reading β as a learning rate. It also scales the gradient, but what it sets is where training ends.
+# - *Longer:* DPO aims at π_ref · exp(r/β), normalized ([chapter 28](28_whiteboard_alignment.ipynb) derives it), so
+#   halving β has the effect of doubling the reward.
+# - *They ask next:* What is likelihood displacement? Both log-probabilities fall, because only their difference is
+#   trained. I log both, and add an SFT term if the chosen ones fall too far.
+# - *The trap:* Reading β as a learning rate. It also scales the gradient, but above all it sets where training ends.
 # - *Proof:* `proof-beta`.
 #
 # ## The policy gradient's variance
@@ -299,9 +303,10 @@ for constant in (0.0, 0.9):
     print(f"correct in 90 % of all samples, baseline {constant}: error of one sample {error:.2f}")
 
 # %% [markdown]
-# Each of the first four lines shows three sets of 100 gradients: their error relative to the exact gradient's norm, and the length of their
-# mean along it. Four times as many samples halve the error, and here the baseline reduces it by more than 40 % for free. However, the
-# group's mean contains the reply itself, which shrinks the gradient to (K − 1)/K, or 0.75 for a group of four. The direction stays right.
+# Each of the first four lines shows three sets of 100 gradients: their error relative to the exact gradient's norm, and
+# the length of their mean along it. Four times as many samples halve the error, and here the baseline reduces it by
+# more than 40 % for free. However, the group's mean contains the reply itself, which shrinks the gradient to (K − 1)/K,
+# or 0.75 for a group of four, but keeps its direction.
 #
 # A baseline doesn't always help. The last two lines are exact and describe a policy that is correct in nine of ten samples. Its expected
 # reward is 0.9, and with that baseline the error is eight times as large, because nearly all of the gradient now comes from the rare wrong
@@ -315,8 +320,8 @@ for constant in (0.0, 0.9):
 # - *Longer:* RLOO avoids the factor by taking the mean of the *other* samples.
 # - *They ask next:* When does a baseline hurt? If the policy is nearly always right, the expected reward as a baseline raises the
 #   variance.
-# - *The trap:* Taking the division by the group's standard deviation for harmless, too. It reweights the prompts, as the section on GRPO
-#   shows.
+# - *The trap:* Thinking that the division by the group's standard deviation is harmless, too. It reweights the prompts,
+#   as the section on GRPO shows.
 # - *Proof:* `proof-baseline`, `proof-advantages`.
 #
 # ## PPO: several steps on one batch
@@ -362,7 +367,7 @@ pictures.curves(lines, xlabel="batch", ylabel="expected reward")
 #
 # - *Thirty seconds:* The ratio's value is 1, but its gradient is the gradient of log π, because the old policy is a constant. So the first
 #   step is REINFORCE with that advantage, and no reply is clipped, while ratio and clip matter from the second step on.
-# - *Longer:* With one step per batch there is nothing to correct: ratio and clip could be left out.
+# - *Longer:* With one step per batch there is nothing to correct, so ratio and clip could be dropped.
 # - *They ask next:* What if the policy's entropy falls toward 0? The replies of a group become alike, so nothing new is found. DAPO
 #   raises the upper clip, so that unlikely tokens may grow faster.
 # - *They ask next:* What if every ratio is 1 in all steps? Then the old log-probabilities are recomputed from the new policy, and nothing
@@ -384,9 +389,9 @@ for name, each in (kinds | {"by itself": (logp - logp).exp()}).items():
 
 # %% [markdown]
 # ## GRPO
-# PPO trains a value function as its baseline, which is usually another model of the same size. **GRPO** takes the group's mean instead,
-# divides by the group's standard deviation, and gives the result to all tokens of a reply as their advantage. Here are the first two
-# advantages of four groups:
+# PPO trains a value function as its baseline, which is usually another model of the same size. **GRPO** takes the
+# group's mean instead, divides by the group's standard deviation, and gives the result to all tokens of a reply as
+# their advantage. Here are the first two advantages in each of four groups:
 
 # %% tags=["proof-advantages"]
 groups = {"1 of 8 correct": [1.0] + [0.0] * 7, "4 of 8 correct": [1.0, 0.0] * 4, "all correct": [1.0] * 8}
@@ -434,8 +439,8 @@ for name, tables in (("base", [base]), ("SFT", [tuned]), ("GRPO", runs)):
 #
 # - *Thirty seconds:* It reinforces replies that the policy samples already, so it mainly turns pass@k into pass@1, and where the base
 #   model never succeeds there is no signal. I compare pass@k at large k, before and after, to see whether anything was added or lost.
-# - *Longer:* In [Yue et al. 2025](https://arxiv.org/abs/2504.13837), base models overtook their RL versions at large k. RL had made the
-#   frequent solutions more frequent and lost some of the rare ones.
+# - *Longer:* In [Yue et al. 2025](https://arxiv.org/abs/2504.13837), base models overtook their RL versions at large k,
+#   because RL had made the frequent solutions more frequent and lost some of the rare ones.
 # - *The trap:* Estimating pass@k as 1 − (1 − c/n)ᵏ from n samples. That is biased; exercise 6 has the unbiased form.
 # - *Proof:* `proof-milestone`.
 #
@@ -484,8 +489,9 @@ for seed in range(3):
 # %% [markdown]
 # **Interview · Can a verifiable reward be hacked?**
 #
-# - *Thirty seconds:* Yes, whenever the program accepts more than I mean. Policies list several answers, special-case the tests, or read
-#   the solution from disk, so I parse a single final answer, keep hidden tests, and read the replies when the reward jumps.
+# - *Thirty seconds:* Yes, whenever the program accepts more than I mean. So I parse a single final answer, keep hidden
+#   tests, and read the replies when the reward jumps.
+# - *Longer:* Policies list several answers, as here, special-case the tests, or read the solution from disk.
 # - *They ask next:* What about a learned reward? I watch a held-out judge, KL and length, stop early, and collect fresh pairs from the
 #   current policy.
 # - *They ask next:* What if no program can check the task? A language model grades the reply by a written rubric. It is a proxy like any
@@ -507,16 +513,17 @@ for seed in range(3):
 # - *Thirty seconds:* If I have preference pairs and little compute, I use DPO, which samples nothing and holds two models. If a program can
 #   check the replies, I use GRPO, which learns from the policy's own replies without a value function. PPO pays for a value function and in
 #   return gives each token its own advantage.
-# - *Longer:* On-policy training often beats DPO. DPO's pairs come from an older policy, so where the new one goes, nothing corrects it.
-#   Online DPO collects new pairs from the current policy.
-# - *The trap:* Answering from the loss alone. What decides is the kind of feedback, and whether you can afford to sample.
+# - *Longer:* On-policy training often beats DPO, whose pairs come from an older policy, so that nothing corrects the
+#   new one where it goes. Online DPO collects new pairs from the current policy.
+# - *The trap:* Answering from the loss alone. The choice depends on the kind of feedback, and on whether you can afford
+#   to sample.
 # - *Proof:* `proof-beta`, `proof-clip`, `proof-milestone`.
 #
 # ## The real one
-# PyTorch has none of these losses, but this lesson's cells ran on PyTorch 2.13 with `import torch` in place of minitorch's and printed the
-# same. Libraries such as TRL add fast generation, token-level ratios and distributed training. TRL's maintainers
-# [explain](https://github.com/huggingface/trl/issues/3452) the zero loss: by default there is one update per batch, and β is 0. Today
-# TRL's default is DAPO's average over tokens, so the loss that it logs is small but no longer 0.
+# PyTorch has none of these losses, but this lesson's cells printed the same when they ran on PyTorch 2.13. Libraries
+# such as TRL add fast generation, token-level ratios and distributed training. TRL's maintainers
+# [explain](https://github.com/huggingface/trl/issues/3452) the zero loss: by default there is one update per batch, and
+# β is 0.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
@@ -570,8 +577,9 @@ for name, each in kinds.items():
 # %% [markdown]
 # **Interview · Where does the KL penalty go, into the reward or into the loss?**
 #
-# - *Thirty seconds:* PPO subtracts β times the log-ratio from each token's reward, which gives the right gradient. GRPO adds k3 to the
-#   loss. k3 is unbiased as a value, but its gradient isn't the KL's. As a loss, k2 has the right one, and k1's is zero on average.
+# - *Thirty seconds:* PPO subtracts β times the log-ratio from each token's reward, which gives the right gradient. GRPO
+#   adds k3 to the loss, although only its value is unbiased and its gradient isn't the KL's. As a loss, k2 has the
+#   right gradient, while k1's is zero on average.
 # - *They ask next:* Do you need the penalty at all? With a verifiable reward many drop it, which also saves the reference model.
 # - *The trap:* Confusing two policies: the ratio compares with the one that sampled, the penalty with the frozen reference.
 # - *Proof:* `proof-penalty`.
@@ -597,8 +605,8 @@ for moved in ([0.0, 0.0], [5.0, -5.0], [-5.0, -15.0], [5.0, 5.0]):
 # %% [markdown]
 # **Interview · What is DPO's loss if the policy is the reference?**
 #
-# - *Thirty seconds:* ln 2 = 0.693: both implicit rewards are 0, and σ(0) is one half. Training starts at this point, where the
-#   gradient isn't 0.
+# - *Thirty seconds:* It is ln 2 = 0.693, because both implicit rewards are 0, and σ(0) is one half. Training starts at
+#   this point, where the gradient isn't 0.
 # - *Longer:* β controls how strongly the policy is held near the reference. Adding the same amount to both log-probabilities
 #   doesn't change the loss.
 # - *They ask next:* Does the probability of the chosen reply have to rise? No, only its lead over the rejected one does. In the
