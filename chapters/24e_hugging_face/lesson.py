@@ -130,10 +130,11 @@ print("5. the head is the embedding:", built.lm_head.weight is built.model.embed
 print("6. training was", built.training, "and is", built.eval().training)  # 6. no dropout
 
 # %% [markdown]
-# Step 2 saves memory and time, because a model of 8 billion parameters would otherwise be filled with 32 GB of random numbers that the file
-# then replaces ([chapter 20](20_saving_and_loading.ipynb) explains the meta device and `assign=True`). Step 4
-# depends on the version. Version 5 takes the dtype that `config.json` names, or else that of the file. In version 4, the default is
-# float32, so a bfloat16 file takes twice its size in memory unless you pass `dtype="auto"`.
+# Step 2 saves memory and time, because a model of 8 billion parameters would otherwise be filled with 32 GB of random
+# numbers that the file then replaces ([chapter 20](20_saving_and_loading.ipynb) explains the meta device and
+# `assign=True`). Step 4 depends on the version: version 5 takes the dtype that `config.json` names, or else that of the
+# file, while in version 4 the default is float32, so a bfloat16 file takes twice its size in memory unless you pass
+# `dtype="auto"`.
 #
 # ### Break it: a buffer that no file contains
 # Now that every parameter has its values, does the model run?
@@ -146,9 +147,10 @@ built.model.rotary_emb = modeling_llama.LlamaRotaryEmbedding(config)
 print(f"with the frequencies computed anew: {(built(rows).logits - logits).abs().max():.4f} off")
 
 # %% [markdown]
-# The frequencies of the rotary embedding are a *non-persistent buffer*: they follow from the configuration, so `state_dict()` leaves them
-# out, and code that builds a model on the meta device has to compute them again. Version 5 puts everything on the meta device and
-# recomputes such buffers afterwards. In version 4, only parameters are put there.
+# The frequencies of the rotary embedding are a *non-persistent buffer*: they follow from the configuration, so
+# `state_dict()` leaves them out, and code that builds a model on the meta device has to compute them again. Version 5
+# puts everything on the meta device and recomputes such buffers afterwards, whereas version 4 puts only parameters
+# there.
 #
 # **Interview · What does `from_pretrained` do?**
 #
@@ -172,10 +174,10 @@ print(f"with the frequencies computed anew: {(built(rows).logits - logits).abs()
 #   and is updated once. Small models save a good part of their parameters that way, because their vocabulary is large for their size.
 # - *Longer:* safetensors refuses tensors that share memory, so the file contains the tensor under one of its two names.
 #   `load_state_dict` therefore reports the other name as missing, and `tie_weights` makes both names refer to one tensor again.
-# - *They ask next:* How can tying break? When one of the two is assigned a new tensor, for example a resized embedding. So call
-#   `tie_weights` again afterwards.
-# - *The trap:* Counting parameters with `state_dict()`. It lists both names, so the matrix is counted twice; `parameters()` yields it
-#   once.
+# - *They ask next:* How can tying break? When one of the two is assigned a new tensor, for example a resized embedding,
+#   so I call `tie_weights` again afterwards.
+# - *The trap:* Counting parameters with `state_dict()`. It lists both names, so the matrix is counted twice, while
+#   `parameters()` yields it once.
 # - *Proof:* `proof-tied`, `proof-count`.
 
 # %% tags=["proof-count"]
@@ -265,8 +267,9 @@ names = {"xlabel": "position", "ylabel": "largest change of a logit"}
 pictures.curves(lines, range(40), **names, marks={"changed": 20}, alt=about)
 
 # %% [markdown] tags=["short"]
-# With the new entry, each position sees its future. The reason is that masks have a dictionary of their own: if it doesn't contain the
-# implementation's name, the function receives `attention_mask=None`, because some backends build their masks themselves. One line fixes it:
+# With the new entry, each position sees its future. The reason is that masks have a dictionary of their own. If it
+# doesn't contain the implementation's name, the function receives `attention_mask=None`, because some backends build
+# their masks themselves. One line fixes it:
 
 # %% tags=["proof-mask"]
 from transformers import AttentionMaskInterface
@@ -288,9 +291,11 @@ print(f"before position 20: {moved('mytorch')[:20].max():.1f}; {same.sum()} of {
 # - *Thirty seconds:* The configuration names an implementation, and the attention module looks it up in a dictionary. Eager means plain
 #   matmuls and a softmax, sdpa is PyTorch's `scaled_dot_product_attention`, which picks a kernel itself, and flash calls an external
 #   package. They compute the same function up to rounding, except for a query whose keys are all masked.
-# - *Longer:* Of these, only eager can return the attention weights, because the fused kernels never store that matrix. Flash needs half
-#   precision and a GPU. The default is sdpa wherever the model supports it.
-# - *They ask next:* How do you add your own? You register a function and, separately, a mask function under the same name.
+# - *Longer:* Of these, only eager can return the attention weights, because the fused kernels never store that matrix.
+#   Flash needs half precision and a GPU. The default is sdpa wherever the model supports it, and eager isn't in the
+#   dictionary, because each model's file has its own.
+# - *They ask next:* How do you add your own? I register a function and, separately, a mask function under the same
+#   name.
 # - *The trap:* Reading the None of sdpa's masks as "no mask". It means *causal*: the model passes no mask when the kernel's `is_causal`
 #   flag is enough, so your function has to hide the future itself.
 # - *Proof:* `proof-my-attention`, `proof-dispatch`, `proof-weights`.
@@ -319,8 +324,8 @@ print(str(check.error(model.set_attn_implementation, "flash_attention_2")).parti
 # - *Proof:* `proof-future`.
 #
 # ## Find the layer where two implementations differ
-# Suppose a colleague has ported the model, and its logits differ from the original's. To find out which layer is to blame, forward hooks
-# record what each layer returns in both models:
+# Suppose a colleague has ported the model, and its logits differ from the original's. To find out which layer is to
+# blame, forward hooks record what each layer returns in both models:
 
 # %% tags=["proof-bisect"]
 import copy
@@ -442,8 +447,9 @@ for wrong in ([], ["q_proj"], ["q_proj", "k_proj"]):
 # %% [markdown]
 # **Interview · A converted checkpoint loads without an error and writes nonsense. Where do you look?**
 #
-# - *Thirty seconds:* At the rotary layout. Meta rotates neighbouring pairs and Hugging Face halves, so the rows of the
-#   query and key weights have to be permuted within each head. If that is forgotten, the shapes still match, so nothing raises an error.
+# - *Thirty seconds:* I look at the rotary layout first. Meta rotates neighbouring pairs and Hugging Face halves, so the
+#   rows of the query and key weights have to be permuted within each head. If that is forgotten, the shapes still
+#   match, and nothing raises an error.
 # - *Longer:* Keys have fewer heads under grouped-query attention, so they are permuted by their own number of heads, and the biases of
 #   queries and keys move with their rows. Values and the output matrix stay as they are, because they aren't rotated.
 # - *They ask next:* Why is a permutation enough? If q and k are permuted alike, their dot product is unchanged, so the layout only decides
@@ -483,9 +489,9 @@ print(f"with num_items_in_batch {sum(right):.3f}")
 # %% [markdown]
 # **Interview · Why was the loss under gradient accumulation wrong in many trainers?**
 #
-# - *Thirty seconds:* Each micro-batch averaged over its own tokens, and then these averages were averaged. That equals the average over
-#   all tokens only if every micro-batch has the same number of them. The fix is to sum the losses and divide by the number of trained
-#   tokens in the whole batch.
+# - *Thirty seconds:* Each micro-batch averaged over its own tokens, and then these averages were averaged. The result
+#   equals the average over all tokens only if every micro-batch has the same number of them. The fix is to sum the
+#   losses and divide by the number of trained tokens in the whole batch.
 # - *Longer:* Tokens in short micro-batches got too much weight. Today the `Trainer` counts the labels of all micro-batches first and passes
 #   the count to the model as `num_items_in_batch`, and the model divides the sum of the losses by it.
 # - *They ask next:* What changes with several GPUs? DDP averages the gradients of its ranks, so the count has to be summed over the ranks,
@@ -544,15 +550,15 @@ for cache in (DynamicCache(config=config), StaticCache(config=config, max_cache_
 # %% [markdown]
 # **Interview · DynamicCache or StaticCache?**
 #
-# - *Thirty seconds:* A dynamic cache grows by concatenation, so it keeps no more than it needs, but its shape changes in every step.
-#   A static cache is allocated at its largest size and written in place. Its shapes and addresses never change, so `torch.compile` doesn't
-#   compile again, and CUDA graphs can replay the step.
-# - *Longer:* Concatenating copies the whole cache at every step. The static cache needs a mask for its unused tail. Sliding-window
-#   layers keep only the last positions, and quantized or offloaded caches trade time for memory.
+# - *Thirty seconds:* A dynamic cache grows by concatenation, so it keeps no more than it needs, but its shape changes
+#   in every step. A static cache is allocated at its largest size and written in place. Its shapes and addresses never
+#   change, so `torch.compile` doesn't recompile, and CUDA graphs can replay the step.
+# - *Longer:* Concatenating copies the whole cache at every step, while the static cache needs a mask for its unused
+#   tail. Sliding-window layers keep only the last positions, and quantized or offloaded caches trade time for memory.
 # - *They ask next:* Why are prompts of different lengths padded on the left for `generate`? The next token is predicted at the last
 #   position, which padding on the right would fill with padding. The `attention_mask` hides the padding, and positions count from the
 #   first real token.
-# - *They ask next:* What do serving engines use? Paged blocks; see [chapter 27](27_whiteboard_serving.ipynb).
+# - *They ask next:* What do serving engines use? Paged blocks ([chapter 27](27_whiteboard_serving.ipynb)).
 # - *The trap:* Reusing a cache for another prompt: it still contains the first one.
 # - *Proof:* `proof-caches`.
 #
