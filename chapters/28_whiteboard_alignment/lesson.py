@@ -239,8 +239,8 @@ pictures.curves(lines, ratios.tolist(), xlabel="ratio r", ylabel="min(r·A, clip
 #   PPO's four take 252 GB.
 # - *They ask next:* What does GRPO pay for that? Several samples for each prompt, and one advantage for all tokens of
 #   an answer, whichever of them earned the reward.
-# - *They ask next:* Would a *process reward model* help? It rates each step, but its labels are expensive and it can be
-#   hacked ([DeepSeek-R1](https://arxiv.org/abs/2501.12948) tried it in vain).
+# - *They ask next:* Would a *process reward model* help? Perhaps: it rates each step, but its labels are expensive and
+#   it can be hacked ([DeepSeek-R1](https://arxiv.org/abs/2501.12948) tried it in vain).
 # - *The trap:* Counting four equal models, although the trained ones take eight times as much.
 # - *Proof:* `proof-memory`.
 
@@ -470,7 +470,7 @@ for b in (1, 16, 256):
 #   nearly halves the number of steps. Far above it, the steps hardly fall and samples are wasted.
 # - *Longer:* The noise scale tr Σ / |g|² estimates it. At exactly this batch size, training takes twice the minimum of steps and twice
 #   the minimum of samples.
-# - *They ask next:* Does it change in training? It grows as the gradient gets smaller, so batches are ramped up.
+# - *They ask next:* Does it change in training? Yes, it grows as the gradient gets smaller, so batches are ramped up.
 # - *The trap:* Choosing the largest batch that fits.
 # - *Proof:* `proof-batch`.
 #
