@@ -12,9 +12,9 @@ mytorch = lesson.mytorch("23b")  # your library as of this chapter, using your c
 
 # %% [markdown] tags=["short"]
 # ## Sixteen bytes per parameter
-# A model in bfloat16 trains with Adam and float32 master weights ([chapter 22](22_mixed_precision.ipynb)). The next cell counts the
-# bytes for each parameter on a simulated GPU. Then it deletes everything that belongs to the optimizer and runs forward and backward
-# once more. What breaks?
+# A model in bfloat16 trains with Adam and float32 master weights ([chapter 22](22_mixed_precision.ipynb)). The next
+# cell counts the bytes for each parameter on a simulated GPU, then deletes everything that belongs to the optimizer and
+# runs forward and backward once more. What breaks?
 
 # %% tags=["proof-sixteen"]
 import numpy as np
@@ -53,9 +53,13 @@ report("without optimizer:")
 # keeps all sixteen, although the twelve are the same on each.
 #
 # ## ZeRO stages 1, 2 and 3
-# So why not share the twelve among the GPUs? That is **ZeRO**, the *zero redundancy optimizer*. Stage 1 shards the optimizer's state.
-# Stage 2 shards the gradients as well: as soon as a bucket is reduced, each rank frees everything but its own shard. Stage 3, which
-# PyTorch calls FSDP, also shards the weights. For $n$ ranks, with everything sent in 16 bits:
+# So why not share the twelve among the GPUs? That is **ZeRO**, the *zero redundancy optimizer*:
+#
+# - Stage 1 shards the optimizer's state.
+# - Stage 2 shards the gradients as well: as soon as a bucket is reduced, each rank frees everything but its own shard.
+# - Stage 3, which PyTorch calls FSDP, also shards the weights.
+#
+# For $n$ ranks, with everything sent in 16 bits:
 #
 # | | whole on each rank | bytes per parameter | a rank sends, times the weights |
 # |---|---|---|---|
@@ -158,9 +162,10 @@ print(f"sent by all: {sum(sent) / count / 4:.1f} times the weights; shares:", [f
 # broadcasts.
 #
 # ## Reduce-scatter, step, all-gather
-# [Chapter 23](23_multi_gpu.ipynb) built an all-reduce from a reduce-scatter and an all-gather. Between these two halves, each rank
-# has the complete gradient of one chunk, which is all that its optimizer needs if it owns just that chunk of the weights. So take the
-# optimizer's step between the halves, and all-gather *weights* instead of gradients:
+# [Chapter 23](23_multi_gpu.ipynb) built an all-reduce from a reduce-scatter and an all-gather. Between these two
+# halves, each rank has the complete gradient of one chunk, which is all that its optimizer needs if it owns just that
+# chunk of the weights. The optimizer can therefore take its step between the halves, and the ranks all-gather *weights*
+# instead of gradients:
 
 
 # %% tags=["proof-halves"]
@@ -355,6 +360,8 @@ for copied in (False, True):
     print(f"gradient of 10x on each rank, {copied=}:", distributed.spawn(slope, (copied,), nprocs=4))
 
 # %% [markdown]
+# Without `CopyToRanks` each rank has only the derivative of its own summand; with it, each has that of the sum, 10.
+#
 # **Interview · Why column, then row?**
 #
 # - *Thirty seconds:* A column split leaves each rank with complete hidden units, so the nonlinearity needs no communication, and a
@@ -408,13 +415,13 @@ print("two ranks: ", distributed.spawn(clipped, ([[3.0], [4.0]],), nprocs=2))
 print("one device:", distributed.spawn(clipped, ([[3.0, 4.0]],)))
 
 # %% [markdown]
-# Each rank divided its shard by its own norm, so the direction changed from (3, 4) to (1, 1). The norm of the whole gradient is 5. To
-# find it, the ranks have to add up their squares, which takes an all-reduce of a single number.
+# Each rank divided its shard by its own norm, so the direction changed from (3, 4) to (1, 1). The norm of the whole
+# gradient is 5, and to find it, the ranks have to add up their squares, which takes an all-reduce of a single number.
 #
 # **Interview · How do you clip gradients that are sharded?**
 #
-# - *Thirty seconds:* Each rank adds up the squares of its shards, and an all-reduce adds up the sums of all ranks. The root is the
-#   norm of the whole gradient, so all ranks scale their shards by the same factor.
+# - *Thirty seconds:* Each rank adds up the squares of its shards, and an all-reduce adds up the sums of all ranks. The
+#   root of the result is the norm of the whole gradient, so all ranks scale their shards by the same factor.
 # - *Longer:* After `fully_shard`, the usual `torch.nn.utils.clip_grad_norm_` does this, since the gradients are DTensors that carry
 #   their mesh.
 # - *They ask next:* What about parameters that every rank has whole, such as norms under tensor parallelism? Their squares count once.
@@ -501,11 +508,11 @@ pictures.curves(exposed, tokens, xlabel="tokens per rank", ylabel="GPU waits (% 
 # - *Proof:* `proof-hidden`.
 #
 # ## Device meshes: 70 billion parameters on 64 GPUs
-# Real runs combine these splits. A **device mesh** arranges the ranks in a grid, and each dimension of the grid is a set of process
-# groups. In PyTorch, `init_device_mesh("cuda", (8, 8), mesh_dim_names=("dp", "tp"))` makes the grid, and `mesh["tp"]` goes to
-# `parallelize_module`, `mesh["dp"]` to `fully_shard`. The last dimension has neighbouring ranks, so a row of 8 is one machine. Given
-# two dimensions (replicate, shard), `fully_shard` does **HSDP**, hybrid sharding: each row shards the model, and an all-reduce
-# between the rows averages each shard's gradient.
+# Real runs combine these splits. A **device mesh** arranges the ranks in a grid, and each dimension of the grid is a
+# set of process groups. In PyTorch, `init_device_mesh("cuda", (8, 8), mesh_dim_names=("dp", "tp"))` makes the grid, and
+# `mesh["tp"]` goes to `parallelize_module`, `mesh["dp"]` to `fully_shard`. The last dimension has neighbouring ranks,
+# so a row of 8 is one machine. With two dimensions (replicate, shard), `fully_shard` does **HSDP**, hybrid sharding:
+# each row shards the model, and an all-reduce between the rows averages each shard's gradient.
 #
 # The next cell estimates memory and traffic for 80 layers of width 8,192, one sequence of 8,192 tokens for each tensor-parallel
 # group, and a checkpoint at each layer. A GPU gets 400 GB/s inside its machine and 50 GB/s from a card of its own:
@@ -552,8 +559,8 @@ print(f"FSDP 64, eight GPUs share a card: {plan(1, 64, 1, cards=1)}")
 # - *They ask next:* When do you add tensor parallelism? When one sequence doesn't fit on a GPU, or when 64 sequences a step are too
 #   many. It stays inside a machine. Pipeline stages come next, between machines with a slow network, and context parallelism for very
 #   long sequences.
-# - *The trap:* Starting with all dimensions at once. Each costs efficiency and code, so take the simplest mesh that fits and hides its
-#   traffic.
+# - *The trap:* Starting with all dimensions at once. Each costs efficiency and code, so the simplest mesh that fits and
+#   hides its traffic is best.
 # - *Proof:* `proof-mesh`, `proof-hidden`, `proof-stages`.
 
 # %% [markdown] tags=["short"]
@@ -615,11 +622,11 @@ print(f"loss before step 6: one device {alone[5]:.3f}, two ranks {sum(distribute
 #
 # - *Thirty seconds:* Each rank writes its shards, in parallel, together with a description of which part of which tensor they are.
 #   When a run resumes, each rank reads the pieces that it needs, even if the number of ranks has changed.
-# - *Longer:* `torch.distributed.checkpoint` does that, also in the background (`async_save`). A full state dict is gathered for
-#   export only, to the CPU of rank 0.
+# - *Longer:* `torch.distributed.checkpoint` does that, also in the background (`async_save`), while a full state dict
+#   is gathered for export only, to the CPU of rank 0.
 # - *They ask next:* How is the optimizer's state saved? The same way: each state tensor has the shape of its shard.
-# - *The trap:* Writing `if rank == 0: torch.save(model.state_dict(), path)`, which saves only rank 0's shards under FSDP. Gathering
-#   under that `if` hangs: the other ranks never join.
+# - *The trap:* Writing `if rank == 0: torch.save(model.state_dict(), path)`, which saves only rank 0's shards under
+#   FSDP. Gathering under that `if` hangs, because the other ranks never join.
 # - *Proof:* `proof-checkpoint`, `proof-processes`.
 #
 # ### ZeroRedundancyOptimizer in real processes
@@ -651,9 +658,10 @@ from minitorch.distributed.optim import ZeroRedundancyOptimizer
 print(inspect.getsource(ZeroRedundancyOptimizer._partition))
 
 # %% [markdown]
-# It partitions whole parameters, as the toy did, but deals out the largest first. After the step the owners broadcast. It is used on
-# top of DDP, so it sends as much as the toy sent. PyTorch's `fully_shard` splits each parameter along its first dimension, so that a
-# shard is a matrix again, while yours splits the flattened elements. minitorch has no FSDP.
+# It partitions whole parameters, as the toy did, but deals out the largest first. After the step the owners broadcast,
+# and since it is used on top of DDP, it sends as much as the toy sent. PyTorch's `fully_shard` splits each parameter
+# along its first dimension, so that a shard is a matrix again, while yours splits the flattened elements. minitorch has
+# no FSDP.
 #
 # ### A parameter without a gradient
 # If no rank used a parameter, as with a frozen or an unused layer, its gradient is None on all of them, and PyTorch's `fully_shard`,
