@@ -10,9 +10,9 @@ mytorch = lesson.mytorch(23)  # your library as of this chapter, using your code
 
 # %% [markdown] tags=["short"]
 # ## Two ranks that drift apart
-# A **rank** is one of the processes that train a model together. Two ranks start with the same weight, 0. Rank 0's rows give the gradient 1, and rank
-# 1's rows give 2. One program wraps the model in `DistributedDataParallel`, **DDP** for short, and the other forgets to. How far apart are the weights
-# after ten steps, and which error do you get?
+# A **rank** is one of the processes that train a model together. Two ranks start with the same weight, 0, but rank 0's
+# rows give the gradient 1 and rank 1's rows give 2. One program wraps the model in `DistributedDataParallel`, **DDP**
+# for short, and the other forgets to. How far apart are the weights after ten steps, and which error do you get?
 
 # %% tags=["proof-forgotten"]
 import copy
@@ -118,9 +118,11 @@ launcher = ["-m", "minitorch.distributed.run", "--standalone"]
 run(*launcher, "--nproc-per-node=2", "files/two_ranks.py")
 
 # %% [markdown]
-# Under `torchrun --nproc-per-node=2` PyTorch prints the same. `init_process_group` connects the processes, with the backend `nccl` for GPUs or `gloo`
-# for CPUs. A **process group** is a subset of the ranks with its own collectives. As soon as a model is divided, you need several
-# ([Shards](23b_shards.ipynb)). The next [script](files/groups.py) has four processes in two groups, and afterwards one process is late:
+# The processes begin with different weights, and after 400 steps both have the same. Under
+# `torchrun --nproc-per-node=2` PyTorch prints the same lines. `init_process_group` connects the processes, with the
+# backend `nccl` for GPUs or `gloo` for CPUs. A **process group** is a subset of the ranks with its own collectives, and
+# as soon as a model is divided, you need several ([Shards](23b_shards.ipynb)). The next [script](files/groups.py) has
+# four processes in two groups, and afterwards one process is late:
 
 # %% tags=["proof-groups"]
 run(*launcher, "--nproc-per-node=4", "files/groups.py")
@@ -131,10 +133,11 @@ run(*launcher, "--nproc-per-node=4", "files/groups.py")
 # - *Thirty seconds:* `RANK` is the number of the process among all processes of the job, and `LOCAL_RANK` is its number on its machine, so it chooses
 #   the GPU. A process group is a set of ranks that communicate with each other: `init_process_group` creates the one with all ranks, and `new_group`
 #   creates smaller ones.
-# - *Longer:* NCCL moves tensors between GPUs, Gloo between CPUs. Inside a machine NCCL uses NVLink or PCIe, and between machines InfiniBand or
-#   Ethernet, which is often ten times slower. So the groups that communicate most belong inside one machine.
-# - *They ask next:* What does each process do first? It calls `torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))`. Otherwise every process on the
-#   machine uses GPU 0.
+# - *Longer:* NCCL moves tensors between GPUs, Gloo between CPUs. Inside a machine NCCL uses NVLink or PCIe, and between
+#   machines InfiniBand or Ethernet, which is often ten times slower, so the groups that communicate most belong inside
+#   one machine.
+# - *They ask next:* What does each process do first? It calls `torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))`,
+#   because otherwise every process on the machine uses GPU 0.
 # - *The trap:* Calling `new_group` only on its members. By default all ranks have to create all groups, in the same order.
 # - *Proof:* `proof-processes`, `proof-groups`.
 #
@@ -166,7 +169,8 @@ def bytes_of(all_reduce, ranks, length=1200):
 print("sum and bytes sent by ranks 0 to 3:", bytes_of(star, 4))
 
 # %% [markdown]
-# Rank 0 sends three times the array and receives it three times as well. With 64 ranks it would be 63 times, while everybody else waits.
+# Rank 0 sends three times the array and receives it three times as well. With 64 ranks it would be 63 times, while all
+# the others wait.
 #
 # ### Ring all-reduce: reduce-scatter and all-gather
 # Cut the array into $n$ chunks. In each step every rank sends one chunk to its right neighbour and adds the chunk that comes from the left. After
@@ -229,6 +233,8 @@ pictures.curves(lines, counts, xlabel="ranks", ylabel="sent (times the array)", 
 # **buckets**, and averages a bucket as soon as it is full. You write this in exercise 4, and the module doesn't have to change.
 #
 # ### Milestone: four ranks train as one device does
+# The ranks begin with the four different models of the smallest version, and all that is new is the wrapper. The last three lines show how the limit
+# on a bucket's size groups the model's four parameters:
 
 # %% tags=["proof-DDP"]
 by_rank = distributed.spawn(lambda rank: train(DDP(copy.deepcopy(models[rank])), x[rank::4], y[rank::4]), nprocs=4)
@@ -238,19 +244,23 @@ for limit in (1e-6, 5e-5, 25):
     print(f"buckets of {limit} MB:", [len(each) for each in DDP(a_model(0), bucket_cap_mb=limit).buckets], "parameters")
 
 # %% [markdown]
-# Small buckets start early but cost more messages. Your buckets are filled from the last layer to the first and stay as they are. PyTorch's learn:
+# Small buckets start early but cost more messages. Your buckets are filled from the last layer to the first and stay as
+# they are, whereas PyTorch's learn:
 #
 # - In the first pass all gradients form one bucket.
-# - Then DDP **rebuilds the buckets** in the order in which the gradients arrived. The first one is limited to 1 MB so that communication starts early,
-#   the others to 25 MB. On PyTorch, forty layers of 1 MB had one bucket of 40 MB in the first pass, then buckets of 1, 25 and 14 MB.
+# - Then DDP **rebuilds the buckets** in the order in which the gradients arrived. The first one is limited to 1 MB, so
+#   that communication starts early, and the others to 25 MB. On PyTorch, forty layers of 1 MB had one bucket of 40 MB
+#   in the first pass, then buckets of 1, 25 and 14 MB.
 # - With `find_unused_parameters=True` nothing is rebuilt, and if you set `bucket_cap_mb` yourself, the small first bucket is gone.
 #
 # **Interview · When does DDP communicate?**
 #
-# - *Thirty seconds:* When it is created, it broadcasts parameters and buffers from rank 0. In the backward pass it all-reduces each bucket of
-#   gradients as soon as all of them are complete. Before a forward pass it broadcasts the buffers.
-# - *Longer:* The optimizer needs no communication: equal weights and equal gradients give equal steps. A *communication hook* can compress a bucket,
-#   for instance to bfloat16, and `gradient_as_bucket_view=True` saves the second copy of the gradients.
+# - *Thirty seconds:* When it is created, it broadcasts parameters and buffers from rank 0. In the backward pass it
+#   all-reduces each bucket as soon as all of its gradients are complete, and before a forward pass it broadcasts the
+#   buffers.
+# - *Longer:* The optimizer needs no communication, because equal weights and equal gradients give equal steps. A
+#   *communication hook* can compress a bucket, for instance to bfloat16, and `gradient_as_bucket_view=True` saves the
+#   second copy of the gradients.
 # - *They ask next:* How are the buckets formed? The first pass uses one, and afterwards they follow the order in which gradients
 #   arrived, at most 25 MB each and 1 MB for the first.
 # - *They ask next:* How do you train over slow links? *Local SGD* and its descendant DiLoCo let each rank take many steps alone,
@@ -313,8 +323,8 @@ print(f"for four micro-batches: {sent_in(4, True)}, with no_sync in the first th
 # - *Proof:* `proof-which-pass`, `proof-no-sync`.
 #
 # ## Averaging the loss over ranks with unequal token counts
-# Rank 0 has a sentence of six tokens and rank 1 has one of two; the rest is padding. Each rank divides its loss by its own number of tokens, and DDP
-# averages.
+# Rank 0 has a sentence of six tokens and rank 1 has one of two; the rest is padding. Each rank divides its loss by its
+# own number of tokens, and DDP averages the gradients. Is the result that of the mean over all eight tokens?
 
 # %% tags=["proof-mean-of-means"]
 tokens = [[2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [10.0, 18.0]]  # losses
@@ -324,21 +334,23 @@ print("mean over all tokens:", sum(map(sum, tokens)) / 8)
 print("each rank's sum * 2 ranks / 8 tokens, averaged:", sum(sum(each) * 2 / 8 for each in tokens) / 2)
 
 # %% [markdown]
-# A token of the short sentence counted three times as much. To get the mean over all tokens, all-reduce the *number* of tokens first. Then divide
-# each rank's sum by that number and multiply it by the number of ranks, because DDP will divide by it.
+# No, because a token of the short sentence counts three times as much. To get the mean over all tokens, all-reduce the
+# *number* of tokens first, then divide each rank's sum by that number and multiply it by the number of ranks, because
+# DDP will divide by it.
 #
 # **Interview · Eight ranks, four micro-batches each: what do you divide the loss by?**
 #
-# - *Thirty seconds:* DDP divides by the eight ranks itself, so you divide by four, provided that each micro-batch's loss is a mean over the same
-#   number of tokens. If the numbers differ, divide each sum by the number of tokens in all 32 micro-batches and multiply by eight.
+# - *Thirty seconds:* DDP divides by the eight ranks itself, so I divide by four, provided that each micro-batch's loss
+#   is a mean over the same number of tokens. If the numbers differ, I divide each sum by the number of tokens in all 32
+#   micro-batches and multiply by eight.
 # - *Longer:* Eight times as many rows in a step usually also need another learning rate, with a [warm-up](17_learning_rate_schedules.ipynb).
 # - *They ask next:* Why do people rarely notice the mistake? With equal lengths both agree, and with unequal ones the loss still falls.
 # - *The trap:* Dividing by 32, which makes the gradient eight times too small.
 # - *Proof:* `proof-mean-of-means`.
 #
 # ## Unused parameters, uneven batches and hangs
-# A parameter that a pass doesn't use gets no gradient, so its bucket never fills. And a rank with fewer batches leaves the loop while the others wait
-# in an all-reduce:
+# A parameter that a pass doesn't use gets no gradient, so its bucket never fills. A rank with fewer batches leaves the
+# loop, while the others wait in an all-reduce. The next cell tries both:
 
 
 # %% tags=["proof-stuck"]
@@ -361,15 +373,16 @@ for job in (unused, one_batch_fewer):
 print("gradients of the used weight after the first pass, which raised nothing:", first_pass)
 
 # %% [markdown]
-# The first pass with an unused parameter raised nothing and left the *used* gradients local, 1 and 3. So a program that stops after one step never
-# sees the fault, neither here nor in PyTorch. In `mytorch` waiting ranks get an error at once; in PyTorch they wait.
+# The first pass with an unused parameter raised nothing and left the *used* gradients local, 1 and 3, so a program that
+# stops after one step never sees the fault, neither here nor in PyTorch. In `mytorch` waiting ranks get an error at
+# once, whereas in PyTorch they wait.
 #
 # **Interview · What is `find_unused_parameters` for?**
 #
 # - *Thirty seconds:* It is for modules in which a pass may skip parameters. After each forward pass, DDP searches the graph and marks the parameters
 #   that will get no gradient as ready, so that the buckets fill.
-# - *Longer:* Without it, PyTorch raises an error in the next forward pass. The search costs time in each step. If the same parameters are unused every
-#   time, `static_graph=True` is cheaper: DDP learns them in the first pass.
+# - *Longer:* Without it, PyTorch raises an error in the next forward pass. The search costs time in each step, so if
+#   the same parameters are unused every time, `static_graph=True` is cheaper: DDP learns them in the first pass.
 # - *They ask next:* What if different ranks skip different ones? Then it is needed too, and a rank without a gradient contributes
 #   zeros.
 # - *The trap:* Setting it because of an error that came from a layer that isn't needed at all.
@@ -377,9 +390,10 @@ print("gradients of the used weight after the first pass, which raised nothing:"
 #
 # **Interview · One rank has one batch fewer than the others. What happens?**
 #
-# - *Thirty seconds:* That rank leaves the loop. The others wait in an all-reduce until the connection closes or the timeout expires.
-# - *Longer:* `DistributedSampler` avoids it by repeating items until all ranks have the same number. The context `Join` lets a finished rank take
-#   part with zeros.
+# - *Thirty seconds:* That rank leaves the loop, while the others wait in an all-reduce until the connection closes or
+#   the timeout expires.
+# - *Longer:* `DistributedSampler` avoids it by repeating items until all ranks have the same number, and the context
+#   `Join` lets a finished rank take part with zeros.
 # - *They ask next:* What about a rank that skips a step, say because of a `nan`? The same: all ranks have to agree to skip.
 # - *The trap:* "It raises an error at once." It may take the whole timeout.
 # - *Proof:* `proof-stuck`.
@@ -398,8 +412,8 @@ print("gradients of the used weight after the first pass, which raised nothing:"
 # - *Proof:* `proof-groups`, `proof-stuck`.
 #
 # ### SyncBatchNorm
-# Each rank's batch norm sees its own rows. `SyncBatchNorm` normalizes by the statistics of all rows. For that, each rank computes mean and variance
-# of its rows, and the ranks all-gather these together with their counts:
+# Each rank's batch norm sees its own rows, while `SyncBatchNorm` normalizes by the statistics of all rows. For that,
+# each rank computes mean and variance of its rows, and the ranks all-gather these together with their counts:
 
 
 # %% tags=["proof-sync-batch-norm"]
@@ -426,8 +440,8 @@ difference = (far * far).mean() - far.mean() * far.mean()
 print(f"variance of 3000, 3002, 3004: {far.var(correction=0).item():.2f}, from sums of squares {difference.item():.2f}")
 
 # %% [markdown]
-# The mean of the variances is too small: it misses how far the means lie apart. Adding up x and x² would be a single message too, but E[x²] − E[x]²
-# cancels when the mean is large compared with the spread.
+# The mean of the variances is too small, because it misses how far the means lie apart. Adding up x and x² would be a
+# single message too, but E[x²] − E[x]² cancels when the mean is large compared with the spread, as the last line shows.
 #
 # **Interview · What does batch norm do under DDP?**
 #
@@ -511,9 +525,10 @@ shallow(batch).sum().backward()
 print("gradient with replicas:  ", [round(number, 2) for number in model.layer.weight.grad[0].tolist()])
 
 # %% [markdown]
-# `chunk` makes pieces of ⌈rows / GPUs⌉ rows, so the fourth GPU got nothing. A deep copy would keep its gradients for itself. So a **replica** is a
-# shallow copy of the module's `__dict__`, in which each parameter is the result of `parameter.to(device)` and has a `grad_fn`: the backward pass adds
-# up at your parameter. What the module writes to itself suffers from that:
+# `chunk` makes pieces of ⌈rows / GPUs⌉ rows, so the fourth GPU got nothing. A deep copy would keep its gradients for
+# itself, so a **replica** is a shallow copy of the module's `__dict__`, in which each parameter is the result of
+# `parameter.to(device)` and has a `grad_fn`: the backward pass adds up at your parameter. Whatever the module writes to
+# itself ends up in one of three places:
 #
 # | what the module writes to | on a replica it is | afterwards |
 # |---|---|---|
@@ -607,11 +622,12 @@ run("-m", "minitorch", "files/shared_memory.py")
 #
 # **Interview · `fork` or `spawn`, and why does CUDA care?**
 #
-# - *Thirty seconds:* `fork` copies the process with everything in memory. `spawn` starts a new interpreter and sends pickled arguments. A CUDA context
-#   doesn't survive a fork, so use `spawn` if the parent has used a GPU.
+# - *Thirty seconds:* `fork` copies the process with everything in memory, while `spawn` starts a new interpreter and
+#   sends pickled arguments. A CUDA context doesn't survive a fork, so I use `spawn` if the parent has used a GPU.
 # - *Longer:* A fork also copies only the calling thread, so a lock that another thread held stays locked in the child.
 # - *They ask next:* Why must the main module be guarded by `if __name__ == "__main__"`? Because `spawn` imports it again.
-# - *The trap:* Creating a tensor on the GPU at import time. Then every forked worker inherits a context that it can't use.
+# - *The trap:* Creating a tensor on the GPU at import time, so that every forked worker inherits a context that it
+#   can't use.
 # - *Proof:* the start of a process: `proof-shared-memory`; both methods: [chapter 18](18_data.ipynb).
 #
 # ### How minitorch replicates a module
