@@ -200,7 +200,7 @@ print("separable:", ", ".join(f"weight {newton(steps, points > 0):.1f} after {st
 # on a convex loss: at a weight of 3 most predictions are saturated, so the second derivative is small, and each step
 # overshoots by more than the last. Implementations therefore start at 0 and halve a step that doesn't lower the loss.
 #
-# On separable data the loss has no minimum, so the weight grows forever, here by about two in each step, which is one
+# On separable data the loss has no minimum, so the weight grows forever. Here it grows by about two in each step, one
 # over the distance of the closest points from the boundary, 0.5. Meanwhile p(1 − p) vanishes, and the second derivative
 # with it. A penalty makes the optimum finite.
 
@@ -313,8 +313,8 @@ for index in range(len(values) - 1):
 # **Interview · How does a decision tree find its best split, and what does that cost?**
 #
 # - *Thirty seconds:* Each feature is sorted once. A pass over the sorted rows updates the class counts on both sides,
-#   and the threshold with the largest drop in weighted impurity wins.
-# - *Longer:* That takes D · N log N steps, or D · N with histograms of 255 bins.
+#   and the threshold with the largest drop in weighted impurity wins. That is D · N log N.
+# - *Longer:* With histograms of 255 bins it is D · N.
 # - *They ask next:* Why do forests beat a single tree, and what does boosting do instead? A deep tree has a high
 #   variance, and averaging trees on resampled rows and random features lowers it. Boosting lowers the bias instead, by
 #   adding shallow trees one after another, each fitted to the negative gradient of the loss.
