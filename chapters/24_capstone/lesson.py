@@ -15,8 +15,8 @@ mytorch = lesson.mytorch(24)  # your library as of this chapter, using your code
 # schedule, all of it on your library. After every tenth step it saves `trainer.state_dict()` with your `mytorch.save`, which writes a new
 # file and then replaces the old one ([chapter 20](20_saving_and_loading.ipynb)).
 #
-# One run is left undisturbed and serves as the reference. A second one is killed in the middle of an epoch, three steps past a checkpoint,
-# and started again. Of their 240 losses, how many will differ?
+# One run is left undisturbed and serves as the reference, while a second one is killed in the middle of an epoch, three
+# steps past a checkpoint, and started again. Of their 240 losses, how many will differ?
 
 # %%
 import subprocess
@@ -63,10 +63,10 @@ pictures.curves(lines, range(1, 241, 4), xlabel="step", ylabel="loss (nats)", ma
 #
 # - *Thirty seconds:* I train once straight through and once with a kill and a restart, and compare every loss with `==`. I kill the process
 #   from outside, at a step that is neither the end of an epoch nor a checkpoint.
-# - *Longer:* Keep dropout, shuffling and the schedule switched on: each of them has state that a resume may miss. With several ranks, the
-#   position in the data and each rank's random state belong in the checkpoint as well.
-# - *They ask next:* What if the two runs differ in the last bit? Then either some state isn't saved, or an operation isn't deterministic.
-#   To find out which, I compare two uninterrupted runs. They differ only in the second case.
+# - *Longer:* I keep dropout, shuffling and the schedule switched on, because each of them has state that a resume may
+#   miss. With several ranks, the position in the data and each rank's random state belong in the checkpoint as well.
+# - *They ask next:* What if the two runs differ in the last bit? Then either some state isn't saved, or an operation
+#   isn't deterministic. To find out which, I compare two uninterrupted runs, which differ only in the second case.
 # - *The trap:* Comparing only the final accuracy, which a resumed run often reaches even after losing Adam's averages.
 # - *Proof:* `proof-killed`; several ranks: [chapter 23b](23b_shards.ipynb).
 
@@ -98,17 +98,17 @@ for name, line in (("its own text", verse[40:]), ("another line", "And every fai
 print(f"a uniform guess: {np.log(len(letters)):.1f} nats")
 
 # %% [markdown]
-# With seeds 0, 1 and 2 the loss was between 0.03 and 0.08 on the training text, and between 5.2 and 7.0
-# on three other lines of the sonnet.
+# When we trained it with seeds 0, 1 and 2, the loss was between 0.03 and 0.08 on the training text, and between 5.2 and
+# 7.0 on three other lines of the sonnet.
 #
 # **Interview · A small GPT writes its training text without a mistake. What has it learned?**
 #
-# - *Thirty seconds:* It has memorized that text and learned hardly anything else. On a line that it hasn't seen, its loss is higher than
-#   that of a uniform guess: it is confidently wrong.
-# - *Longer:* The model has far more weights than the text has letters, so nothing forced it to generalize. To notice this, hold out some
-#   text and watch the loss on it.
-# - *They ask next:* Is it useful that a model can memorize? It makes a good test: a model that can't memorize four lines most likely has a
-#   bug.
+# - *Thirty seconds:* It has memorized that text and learned hardly anything else. On a line that it hasn't seen, its
+#   loss is higher than that of a uniform guess, so it is confidently wrong.
+# - *Longer:* The model has far more weights than the text has letters, so nothing forced it to generalize. To notice
+#   this, I hold out some text and watch the loss on it.
+# - *They ask next:* Is it useful that a model can memorize? Yes, as a test: a model that can't memorize four lines most
+#   likely has a bug.
 # - *The trap:* Judging a language model by one good sample.
 # - *Proof:* `proof-writes`.
 
@@ -152,8 +152,9 @@ print("compared, by similarity:", {each: round(1 - (1 - each**8) ** 16, 2) for e
 # - *Thirty seconds:* Repeated text wastes compute, is memorized much more easily, and leaks into the held-out set. I find exact copies by
 #   hashing the pages. For near-duplicates I use MinHash: the share of values on which two signatures agree estimates the pages'
 #   similarity, and by grouping the values into bands I compare only pages that share a band.
-# - *They ask next:* Can you deduplicate too much? Yes: good pages are often copied more than bad ones. Keep one page of each cluster, and
-#   train small models with and without the duplicates to compare. Repeating good data for a few epochs does little harm.
+# - *They ask next:* Can you deduplicate too much? Yes, because good pages are often copied more than bad ones. I keep
+#   one page of each cluster, and train small models with and without the duplicates to compare. Repeating good data for
+#   a few epochs does little harm.
 # - *The trap:* Deduplicating only whole pages, or only inside the training set. Headers and quotations recur across different pages, and
 #   copies of held-out pages have to leave the training set.
 # - *Proof:* `proof-near-duplicates`.
@@ -182,10 +183,11 @@ for name, text in (("copied", question), ("renumbered", question.replace("eighty
 # - *Thirty seconds:* I search the training text for the benchmark's n-grams, and report the score without the items that overlap.
 #   Rewordings and translations share no n-gram, so I also test on items that the model can't have seen: newer ones, or the same ones with
 #   different numbers. If its score drops more on those than other models' scores do, that is evidence.
-# - *Longer:* Without access to the data, ask the model to continue the first half of a question, or compare the likelihood of the items
-#   in their published order with that of shuffled orders. A model that hasn't seen them has no reason to prefer the published order.
-# - *They ask next:* The clean items have a lower score. Is that proof? Not by itself: they may be harder. Compare with a model that is known
-#   to be clean, on the same two groups, with error bars.
+# - *Longer:* Without access to the data, I ask the model to continue the first half of a question, or compare the
+#   likelihood of the items in their published order with that of shuffled orders. A model that hasn't seen them has no
+#   reason to prefer the published order.
+# - *They ask next:* The clean items have a lower score. Is that proof? Not by itself, because they may be harder. I
+#   compare with a model that is known to be clean, on the same two groups, with error bars.
 # - *The trap:* Searching only the pretraining data. The benchmark also leaks through fine-tuning data, through text by models that knew it,
 #   and through choosing a checkpoint by its score.
 # - *Proof:* `proof-contamination`.
@@ -214,9 +216,9 @@ for name, trained, saved in (
     print(f"{saved / size(half) * 2:.0f} bytes a parameter: {saved / size(half) * 14:.0f} GB for 7 billion")
 
 # %% [markdown]
-# Saving takes time, and so does repeating the steps that a failure wiped out. Suppose that a save takes six minutes, with $T$ hours between
-# saves and a failure every $M$ hours. Then the run loses $0.1 / T$ of its time to saves and about $T / 2M$ to failures. Move the slider to
-# see how the best interval depends on $M$.
+# Saving takes time, and so does repeating the steps that a failure wiped out. If a save takes six minutes, with $T$
+# hours between saves and a failure every $M$ hours, the run loses $0.1 / T$ of its time to saves and about $T / 2M$ to
+# failures. Move the slider to see how the best interval depends on $M$.
 
 # %% tags=["proof-interval"]
 intervals = np.geomspace(0.2, 20, 41)
@@ -245,8 +247,8 @@ pictures.slider(draw, start={"hours": 20}, hours=[5, 20, 80])
 #   master copy. Keep old checkpoints as well: after a loss spike you can go back to one and skip the batches that caused it.
 # - *They ask next:* What do you do if a save takes minutes? I copy the state to the CPU's memory and write it in the background, with each
 #   rank writing its own shard ([chapter 23b](23b_shards.ipynb)).
-# - *They ask next:* What happens if a machine dies? The others hang or fail in their next collective. `torchrun` restarts all workers, on a
-#   spare machine or on fewer, and they resume from the last checkpoint.
+# - *They ask next:* What happens if a machine dies? The others hang or fail in their next collective, so `torchrun`
+#   restarts all workers, on a spare machine or on fewer, and they resume from the last checkpoint.
 # - *The trap:* Saving once an epoch out of habit. An epoch of a large run may take days.
 # - *Proof:* `proof-interval`, `proof-checkpoint-size`; you measure the best interval in exercise 4.
 
@@ -268,18 +270,18 @@ for job in (lenet_losses, gpt_losses):
     print(f"{job.__name__:13} {[f'{each:.3f}' for each in mine]}, largest difference {apart:.3f}")
 
 # %% [markdown]
-# Each loss after the first depends on the forward pass, the gradients and the previous update. So three steps reveal a gross fault in any
-# of them. The section *One wrong part* shows which smaller faults slip through.
+# Each loss after the first depends on the forward pass, the gradients and the previous update, so three steps reveal a
+# gross fault in any of them. The section *One wrong part* shows which smaller faults slip through.
 #
 # **Interview · You rewrite a kernel. How do you prove that training is unchanged?**
 #
-# - *Thirty seconds:* First I test the kernel alone: results and gradients against the old one in float64, on odd shapes and extreme inputs.
-#   Then I train with both from the same seed and data, and compare the first losses with a tolerance just above the noise floor. At the end,
-#   a few seeds of a real run.
-# - *Longer:* Equal bits aren't the aim, because another order of summation rounds differently. The noise floor is how far two correct versions
-#   differ.
-# - *They ask next:* The two curves lie on top of each other. Is that enough? No: all five faults planted below reach the same loss to two
-#   digits.
+# - *Thirty seconds:* First I test the kernel alone: results and gradients against the old one in float64, on odd shapes
+#   and extreme inputs. Then I train with both from the same seed and data, and compare the first losses with a
+#   tolerance just above the noise floor. At the end I compare a few seeds of a real run.
+# - *Longer:* Equal bits aren't the aim, because another order of summation rounds differently. The *noise floor* is how
+#   far two correct versions differ.
+# - *They ask next:* The two curves lie on top of each other. Is that enough? No, because all five faults planted below
+#   reach the same loss to two digits.
 # - *The trap:* Comparing only the final loss, or one long run with another.
 # - *Proof:* `proof-oracle`, `proof-slips-through`, `proof-compare-the-part`.
 
@@ -327,8 +329,9 @@ for rule in ("the same seed", "seed + rank "):
 
 # %% [markdown] tags=["short"]
 # ## One wrong part
-# You now have four tests: LeNet and the GPT compared with the oracle, a resume, and four ranks. The next cell replaces one part of the library at a time with the kind of faulty version that a tired programmer might write. Which of the four tests
-# will catch which fault?
+# You now have four tests: LeNet and the GPT compared with the oracle, a resume, and four ranks. The next cell replaces
+# one part of the library at a time with the kind of faulty version that a tired programmer might write. Which of the
+# four tests will catch which fault?
 
 # %% tags=["proof-wrong-part"]
 WRONG = {
@@ -362,10 +365,11 @@ for part, tests in table.items():
     print(f"{part:23}", ", ".join(tests) or "no test fails")
 
 # %% [markdown]
-# The pattern of failures tells you where to look. If LeNet fails and the GPT passes, look first at code that only LeNet uses. If both pass
-# and only the four ranks fail, suspect the averaging; this test catches it because it trains with SGD. With Adam it would have passed (see
-# *If you have time*). An optimizer that doesn't clear its gradients spoils both networks, yet the resume and the four ranks pass: each of
-# those tests compares two runs that are equally wrong.
+# The pattern of failures tells you where to look. If LeNet fails and the GPT passes, look first at code that only LeNet
+# uses. If both pass and only the four ranks fail, suspect the averaging. This test catches it because it trains with
+# SGD, whereas with Adam it would have passed (see *If you have time*). An optimizer that doesn't clear its gradients
+# spoils both networks, yet the resume and the four ranks pass: each of those tests compares two runs that are equally
+# wrong.
 #
 # ### Faults below the tolerance
 # The next cell plants five smaller faults in the GPT's optimizer and in its GELU. The tests require losses to agree within 0.001, but is
@@ -402,9 +406,10 @@ lines = {name: np.maximum(apart.max(0), 3e-8) for name, apart in differences.ite
 pictures.curves(lines, xlabel="step", ylabel="difference from the oracle (nats)", log="y", alt=about)
 
 # %% [markdown]
-# All five slip through, because the tolerance is too loose: two correct libraries differ by less than a millionth over three steps, so
-# 0.001 is more than a thousand times the noise floor. A tolerance of 0.00001 catches four of the five. The last one, GELU's tanh
-# approximation, stays within the noise for three steps. To catch it, compare the part itself, on inputs where it matters:
+# All five slip through, because the tolerance is too loose. Two correct libraries differ by less than a millionth over
+# three steps, so 0.001 is more than a thousand times the noise floor. A tolerance of 0.00001 catches four of the five.
+# The last one, GELU's tanh approximation, stays within the noise for three steps. To catch it, compare the part itself,
+# on inputs where it matters:
 
 # %% tags=["proof-compare-the-part"]
 x, gelu = mytorch.linspace(-4, 4, 801), mytorch.nn.functional.gelu
@@ -488,8 +493,8 @@ print(f"450 images, each wrong with 4/450: mean {counts.mean().item():.0f}, devi
 
 # %% [markdown]
 # ## The real one
-# PyTorch's own tests use oracles, too: they compare operations with NumPy, gradients with finite differences, and each device with the CPU.
-# Most of the numerical tests come down to a single function, and here is minitorch's version:
+# PyTorch's own tests use oracles, too: they compare operations with NumPy, gradients with finite differences, and each
+# device with the CPU. Most of the numerical tests come down to a single function, and here is minitorch's version:
 
 # %%
 import inspect
@@ -504,7 +509,7 @@ print("\n".join(inspect.getsource(assert_close).splitlines()[:14]))
 #
 # ## Rapid fire
 # 1. Which layers does a GPT need that LeNet doesn't? [Normalization, embeddings and attention](proof-chapters).
-# 2. Which first loss do you expect with ten classes? [About ln 10](proof-oracle), which is 2.3.
+# 2. Which first loss do you expect with ten classes? [About ln 10 = 2.3](proof-oracle).
 # 3. A run saves every tenth step and dies in step 103. Where does it resume? After [step 100](proof-killed).
 # 4. How large is a checkpoint with Adam? [Three times as large as the weights](proof-checkpoint-size) in float32; in mixed precision, 14
 #    bytes per parameter.
@@ -554,8 +559,9 @@ for job in (lenet_losses, gpt_losses):
     print(f"{job.__name__:13}", *chapters_that_run(job))
 
 # %% [markdown]
-# Even LeNet runs code from the very first chapter: no tensor can exist without a dtype. Convolutions run only in LeNet; normalization,
-# embeddings and attention run only in the GPT. Both need the core: tensors, views, dispatch, the graph, modules, the loss and the optimizer.
+# Even LeNet runs code from the very first chapter, since no tensor can exist without a dtype. Convolutions run only in
+# LeNet; normalization, embeddings and attention run only in the GPT. Both need the core: tensors, views, dispatch, the
+# graph, modules, the loss and the optimizer.
 #
 # The programs themselves are short. `on` runs a model's file after replacing the name `minitorch` with your library's, `descend` takes one
 # training step, and each program builds a model and calls `descend` a few times:
