@@ -4,8 +4,8 @@
 # know how far to trust your own confidence. You will also have a plan for debugging, estimating, and sizing a system.
 #
 # ## Ten questions, and how sure are you?
-# Write down an answer to each question, and next to it how sure you are: 10, 30, 50, 70 or 90 percent. The answers are below the
-# next cell, so finish your list before you scroll.
+# Write down an answer to each question, and next to it how sure you are: 10, 30, 50, 70 or 90 percent. The answers are
+# below the next cell, so finish your list before you scroll.
 #
 # 1. What is the shape of `torch.zeros(3, 1) - torch.zeros(3)`?
 # 2. What is the dtype of `torch.arange(3) / 2`?
@@ -94,9 +94,10 @@ pictures.slider(draw, start={"points": 0}, points=[-40, -30, -20, -10, 0, 10])
 #   strides don't fit, and I'd compare `data_ptr` to be sure."
 # - *Longer:* Interviewers keep asking until they reach the edge of what you know, and what you do there is part of what they want
 #   to see.
-# - *They ask next:* How would you check that in one line? Have such a line ready: `is`, `data_ptr`, `_version`, `grad_fn`.
-# - *The trap:* Stating a guess as a fact. One wrong certainty costs more than three honest doubts, because at 90 % a wrong answer
-#   adds 0.81 to the sum of the Brier score, while at 50 % it adds 0.25.
+# - *They ask next:* How would you check that in one line? With `x.data_ptr() == y.data_ptr()`, which is False for a
+#   copy. Keep `is`, `_version` and `grad_fn` ready for other claims.
+# - *The trap:* Stating a guess as a fact. One wrong certainty costs more than three honest doubts: at 90 % a wrong
+#   answer adds 0.81 to the sum of the Brier score, while at 50 % it adds 0.25.
 # - *Proof:* `proof-curve`, `proof-shift`.
 #
 # ## How an interview loop is built in 2026
@@ -128,7 +129,7 @@ pictures.slider(draw, start={"points": 0}, points=[-40, -30, -20, -10, 0, 10])
 # - *Proof:* `proof-assistant`, `proof-losses`, `proof-assertion`.
 #
 # ### A round with an assistant, played through
-# The task is to add top-p sampling to a generator. What is graded is on the right:
+# The task is to add top-p sampling to a generator, and the right column shows what is graded:
 #
 # | you | the interviewer notes |
 # |---|---|
@@ -152,6 +153,9 @@ def top_p(logits, p, fixed):
 logits = torch.tensor([0.3, 0.5, 0.2]).log()
 for fixed in (False, True):
     print("fixed:    " if fixed else "generated:", {p: top_p(logits, p, fixed) for p in (0.7, 0.4)})
+
+# %% [markdown]
+# With p = 0.7 the generated version keeps one token instead of two. With p = 0.4 it keeps none, so it divides 0 by 0.
 
 # %% [markdown] tags=["short"]
 # ## At the whiteboard: shapes before code
@@ -185,10 +189,10 @@ for name, difference in differences.items():
 #
 # **Interview · What do you write first at the whiteboard?**
 #
-# - *Thirty seconds:* I write the signature and the shapes of inputs and outputs, with names such as batch, heads, length and
-#   width. Then I write the line that contracts a dimension, and then the rest.
-# - *Longer:* I say what I'm leaving out (masks, dtypes, devices), so that it counts as a choice. Then I try the code on the
-#   smallest input that isn't square.
+# - *Thirty seconds:* I write the signature and the shapes of inputs and outputs, with names such as batch, heads,
+#   length and width, then the line that contracts a dimension, and then the rest.
+# - *Longer:* I say what I'm leaving out (masks, dtypes, devices), so that it counts as a choice, and try the code on a
+#   small input that isn't square.
 # - *They ask next:* What is the smallest input that would show a bug? One whose dimensions all differ and whose batch
 #   isn't 1, such as (2, 3, 5).
 # - *The trap:* Testing with a square matrix or a batch of one, where transposed weights and lost dimensions go unnoticed.
@@ -227,8 +231,8 @@ pictures.curves(drawn, xlabel="epoch", ylabel="held-out loss (nats)", alt=alt)
 # two lowest curves belong to the worst faults. In these data a quarter of the tokens are random, so a model that can't see its targets
 # reaches 0.95 on average at best, give or take 0.05 for 99 held-out rows, and a loss far below that points to a fault, too.
 #
-# So look at the loss first, but know which value to expect, and then ask questions that a few lines of code can answer. The next
-# cell asks three of them about four programs:
+# So look at the loss first, but know which value to expect, and then ask questions that a few lines of code can answer.
+# The next cell asks three of them of four programs:
 
 
 # %% tags=["proof-checks"]
@@ -270,8 +274,9 @@ for name in ("no fault", "label shift", "softmax twice", "clip before unscale"):
 #
 # **Interview · A run doesn't learn. What do you check first, second and third?**
 #
-# - *Thirty seconds:* First I print a batch with its targets. Then I check the loss: at the start, for a perfect prediction, and
-#   on one batch that the model should be able to memorize. Then I check whether each parameter has a new gradient and moves.
+# - *Thirty seconds:* First I print a batch with its targets. Second, I check the loss: at the start, for a perfect
+#   prediction, and on one batch that the model should be able to memorize. Third, I check whether each parameter has a
+#   new gradient and moves.
 # - *Longer:* That order follows the data through the program, so each check rules out what comes before it.
 # - *They ask next:* Why not begin with the learning rate? It is a guess that changes all the numbers at once.
 # - *The trap:* Changing two things at a time, or trusting the first loss, which is near ln 8 in all four programs.
@@ -325,8 +330,9 @@ for name, program in (("with the fault", spoiled), ("fixed", clean)):
 
 # %% [markdown]
 # ## Estimate before you calculate
-# An estimate has three parts: what is counted, how many there are, and how large each one is. Say them in that order, and round
-# early. The first number to memorize is sixteen bytes per parameter, which the next cell counts in a real training step:
+# An estimate has three parts, which you say in this order: what is counted, how many there are, and how large each one
+# is. Round early. The first number to memorize is sixteen bytes per parameter, which the next cell counts in a real
+# training step:
 
 # %% tags=["proof-16-bytes"]
 model = nn.Linear(1000, 1000, bias=False)
@@ -384,8 +390,8 @@ pictures.slider(compare, start={"heads": 32}, heads=[1, 4, 8, 32])
 #
 # - *Thirty seconds:* Training takes six FLOPs per parameter and token, so 6 · 7·10⁹ · 10¹² = 4.2 · 10²² in all. If each of 256
 #   GPUs reaches 4 · 10¹⁴ FLOP/s, which is 40 % of an H100's dense peak in bfloat16, that takes 4.1 · 10⁵ seconds, or five days.
-# - *Longer:* Two of the six, a multiplication and an addition, belong to the forward pass. The backward pass needs two
-#   matrix multiplications of that size.
+# - *Longer:* Two of the six, a multiplication and an addition, belong to the forward pass, while the backward pass
+#   needs two matrix multiplications of that size.
 # - *They ask next:* What does this leave out? Attention's own matrix multiplications, whose share grows with the
 #   length, and all the waiting for memory and for other GPUs, so reaching half of the peak is already good.
 # - *The trap:* Using the vendor's peak with sparsity, which is twice the dense one.
@@ -409,9 +415,9 @@ print(f"{6 * 7e9 * 1e12 / (256 * 4e14) / 86400:.1f} days")
 
 # %% [markdown]
 # ### A capacity question
-# A product manager wants a 70-billion-parameter model to serve 20 requests per second, each of which takes 25 seconds and has
-# 4,096 tokens in its cache. The model has 80 layers and 8 key-value heads of width 128. By **Little's law**, arrivals per second
-# times seconds per request gives the number of requests in the system at once:
+# A product manager wants a 70-billion-parameter model to serve 20 requests per second, each of which takes 25 seconds
+# and has 4,096 tokens in its cache. The model has 80 layers and 8 key-value heads of width 128. By **Little's law**,
+# arrivals per second times seconds per request gives the number of requests in the system at once:
 
 # %% tags=["proof-capacity"]
 together = 20 * 25  # requests per second times seconds per request
@@ -433,8 +439,8 @@ print(
 #
 # - *Thirty seconds:* The weights are 140 GB in bfloat16. With 8 key-value heads a cache of 4,096 tokens is 1.3 GB, so 500 of them
 #   are 670 GB. With 72 usable GB per GPU I need at least 12, and I'd take 16 as two replicas of eight.
-# - *Longer:* Memory isn't the only limit. Each decoding step reads weights and caches once, about 950 GB over 16 GPUs of 3.35
-#   TB/s, which takes 18 ms, so each user gets at most 56 tokens per second.
+# - *Longer:* Memory isn't the only limit, because each decoding step reads weights and caches once. That is about 950
+#   GB over 16 GPUs of 3.35 TB/s, which takes 18 ms, so each user gets at most 56 tokens per second.
 # - *They ask next:* How do you halve the cost? Weights and caches in FP8 halve both the memory and the traffic, and paged caches
 #   avoid reserving the longest length for every request ([chapter 22b](22b_memory.ipynb)).
 # - *The trap:* Dividing only the weights by 80 GB. Here the caches need five times as much.
