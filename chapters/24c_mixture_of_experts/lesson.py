@@ -111,9 +111,9 @@ for k in (2, 1):
     print(f"{k = }:", ", ".join(f"{name} {gates.numpy().round(2)}" for name, gates in kinds.items()))
 
 # %% [markdown]
-# The last two agree for every input, up to rounding, because dividing by the sum of the chosen exponentials is what both of them do. Without
-# renormalization the gates sum to less than 1, so the layer's output is smaller. With k = 1 the renormalized gate is always 1, which
-# has a consequence that the next section shows.
+# The last two agree for every input, up to rounding, because both divide by the sum of the chosen exponentials. Without
+# renormalization the gates sum to less than 1, so the layer's output is smaller. With k = 1 the renormalized gate is
+# always 1, which has a consequence that the next section shows.
 #
 # ## The router's gradient
 # Choosing is a step function, so topk passes no gradient to the choice itself. The router learns through the gates, because they
@@ -484,10 +484,11 @@ print("rows computed by each rank:", list(computed))
 # F.grouped_mm(rows, weights, offs=counts.cumsum(0).to(torch.int32))
 # ```
 #
-# On PyTorch 2.13, groups of 2, 0 and 5 rows gave exactly what separate matrix multiplications gave, on the CPU in float32 and bfloat16.
-# Its documentation promises bfloat16 on recent GPUs. The rows of each matrix have to start at multiples of 16 bytes, even on the CPU: with
-# three columns in float32, the call raises "strides should be multiple of 16 bytes". Libraries add what surrounds it: fused routing, the
-# permutations, and all-to-alls that overlap with computation.
+# On PyTorch 2.13, groups of 2, 0 and 5 rows gave exactly what separate matrix multiplications gave, on the CPU in
+# float32 and bfloat16. The documentation promises bfloat16 on recent GPUs only. The rows of each matrix have to start
+# at multiples of 16 bytes, even on the CPU: with three columns in float32, the call raises "strides should be multiple
+# of 16 bytes". Libraries add what surrounds it: fused routing, the permutations, and all-to-alls that overlap with
+# computation.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire

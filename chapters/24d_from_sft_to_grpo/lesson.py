@@ -6,11 +6,11 @@
 
 # %% [markdown] tags=["short"]
 # ## Why is the GRPO loss zero?
-# A policy answers "1 + 0", "1 + 1" and "1 + 2". Its vocabulary is 1, 2, 3, "well" and the end token, and a reply is correct if the last
-# word before the end token is the sum. The policy is a table: for each prompt and each previous word, five logits, one per word. A reply
-# has at most four words, so there are 341, and the folded cell lists them all in `rows`. That makes every expectation below an exact sum
-# instead of an estimate. `logprobs(table)` has the log-probability of each reply to each prompt, and `correct` says which replies are
-# correct:
+# A policy answers "1 + 0", "1 + 1" and "1 + 2". Its vocabulary is 1, 2, 3, "well" and the end token, and a reply is
+# correct if the last word before the end token is the sum. The policy is a table: for each prompt and each previous
+# word, five logits, one per word. A reply has at most four words, so there are 341 replies, and the folded cell lists
+# them all in `rows`. That makes every expectation below an exact sum instead of an estimate. `logprobs(table)` has the
+# log-probability of each reply to each prompt, and `correct` says which replies are correct:
 
 # %% hidden=true
 import itertools
