@@ -561,15 +561,6 @@ for cache in (DynamicCache(config=config), StaticCache(config=config, max_cache_
 # - *They ask next:* What do serving engines use? Paged blocks ([chapter 27](27_whiteboard_serving.ipynb)).
 # - *The trap:* Reusing a cache for another prompt: it still contains the first one.
 # - *Proof:* `proof-caches`.
-#
-# ### Which functions a forward pass calls
-# These are the most frequent of the calls that the mode above has counted:
-
-# %%
-ax, shown = pictures.axes(6, 3), dict(counts.most_common(14)[::-1])
-ax.barh(list(shown), list(shown.values()), color=pictures.COLOURS["data"])
-ax.set(xlabel="calls in one forward pass of 4 layers")
-pictures.publish(ax, alt=", ".join(f"{name} {count}" for name, count in counts.most_common(14)))
 
 # %% [markdown]
 # ### What the heads look at
