@@ -39,7 +39,7 @@ def trace():
 
 
 def serve(requests, memory, need, static=False):
-    """Run all requests; who ran in each step, and how often one was preempted."""
+    """Run all requests, each taking need(request) of the memory; who ran in each step, and how many were preempted."""
     waiting, running, steps, preempted = list(requests), [], [], 0
     while waiting or running:
         while sum(map(need, running)) > memory:
