@@ -223,8 +223,9 @@ for chosen, rejected in pairs:
 #
 # **Interview · What does a reward model learn, and what can't its scores tell you?**
 #
-# - *Thirty seconds:* It learns differences: the Bradley-Terry loss is the negative log-sigmoid of the chosen reward minus the rejected
-#   one. A constant for each prompt cancels, so a single score means nothing by itself, and far from the training pairs it is a guess.
+# - *Thirty seconds:* It learns differences: the Bradley-Terry loss is the negative log-sigmoid of the chosen reward
+#   minus the rejected one. A constant for each prompt cancels, so a single score means nothing by itself.
+# - *Longer:* Far from the training pairs a score is a guess.
 # - *They ask next:* How do you use several ranked replies? InstructGPT trains on all pairs of one ranking in a single batch element,
 #   because separate ones overfit.
 # - *The trap:* Judging it by its accuracy on held-out pairs of the old policy. RL takes the policy to other replies.
@@ -578,8 +579,8 @@ for name, each in kinds.items():
 # **Interview · Where does the KL penalty go, into the reward or into the loss?**
 #
 # - *Thirty seconds:* PPO subtracts β times the log-ratio from each token's reward, which gives the right gradient. GRPO
-#   adds k3 to the loss, although only its value is unbiased and its gradient isn't the KL's. As a loss, k2 has the
-#   right gradient, while k1's is zero on average.
+#   adds k3 to the loss, although only its value is unbiased and its gradient isn't the KL's.
+# - *Longer:* As a loss, k2 has the right gradient, while k1's is zero on average.
 # - *They ask next:* Do you need the penalty at all? With a verifiable reward many drop it, which also saves the reference model.
 # - *The trap:* Confusing two policies: the ratio compares with the one that sampled, the penalty with the frozen reference.
 # - *Proof:* `proof-penalty`.

@@ -470,7 +470,7 @@ for b in (1, 16, 256):
 #   nearly halves the number of steps. Far above it, the steps hardly fall and samples are wasted.
 # - *Longer:* The noise scale tr Σ / |g|² estimates it. At exactly this batch size, training takes twice the minimum of steps and twice
 #   the minimum of samples.
-# - *They ask next:* Does it change in training? Yes, it grows as the gradient gets smaller, so batches are ramped up.
+# - *They ask next:* Does it change in training? It grows as the gradient shrinks, so batches are ramped up.
 # - *The trap:* Choosing the largest batch that fits.
 # - *Proof:* `proof-batch`.
 #
@@ -489,8 +489,8 @@ for beta2 in (0.999, 0.95):
 # %% [markdown]
 # **Interview · A loss spike at step 40,000. What do you do?**
 #
-# - *Thirty seconds:* I look at the gradient norm before the spike and at the data of those steps. If it doesn't recover
-#   by itself, I rewind to a checkpoint and skip those batches.
+# - *Thirty seconds:* I look at the gradient norm before the spike and at the data of those steps. If it doesn't
+#   recover, I rewind to a checkpoint and skip those batches.
 # - *Longer:* The log tells causes apart: a bad batch spikes again when I rerun it, a faulty GPU doesn't on another machine, and
 #   attention logits grow for many steps before.
 # - *They ask next:* What if it comes back? Then I clip to a smaller norm, set β2 to 0.95, lower the learning rate, or add qk-norm or a
@@ -558,8 +558,9 @@ print(f"3. {1 - 1 / 8} · 4. {7 * (16 + 16 + 2 + 2)} GB · 5. {(torch.tensor([1.
 #
 # **Interview · Which tokens count in the SFT loss?**
 #
-# - *Thirty seconds:* Only the assistant's tokens count, its end token included. The logits at t predict the token at t + 1, so
-#   labels and mask are shifted together, and the sum is divided by the number of trained tokens in the batch.
+# - *Thirty seconds:* Only the assistant's tokens count, its end token included, and the sum of their losses is divided
+#   by their number in the batch.
+# - *Longer:* The logits at t predict the token at t + 1, so labels and mask are shifted together.
 # - *They ask next:* What if several conversations are packed into a row? Neither predictions nor attention may cross the seam.
 # - *They ask next:* Which tokens count when an agent calls tools? The calls do, because the model writes them. The tools' outputs
 #   are masked out, in RL as well, because the policy didn't choose them.
@@ -604,11 +605,12 @@ pictures.curves(lines, moved, xlabel="KL to the reference (nats)", ylabel="expec
 #
 # **Interview · How do you detect reward hacking?**
 #
-# - *Thirty seconds:* The reward model's score keeps rising while a held-out judge rates the answers lower, and KL, often
-#   also length, rises with it. So I always track a judge that isn't optimized against.
+# - *Thirty seconds:* The reward model's score keeps rising while a held-out judge rates the answers lower. So I always
+#   track a judge that isn't optimized against.
+# - *Longer:* The KL rises as well, and often the length.
 # - *They ask next:* What helps against it? A stronger KL penalty, early stopping, ensembles of reward models, fresh comparisons of
 #   the policy's own answers, and verifiable rewards all help.
-# - *The trap:* Trusting the training reward, which is the one number that hacking improves.
+# - *The trap:* Trusting the training reward, the one number that hacking improves.
 # - *Proof:* `proof-hacking`.
 #
 # ### GSPO: one ratio for the whole answer
@@ -624,9 +626,10 @@ for name, each in (("one token", noise[:, 0]), ("product of 400", noise.sum(1)),
 # %% [markdown]
 # **Interview · Why does GSPO take one ratio per sequence instead of one per token?**
 #
-# - *Thirty seconds:* The reward is given to the whole answer, so GSPO uses one ratio for it, the exponential of the mean
-#   log-ratio. Token ratios are noisy, and in an MoE they jump when sampler and trainer choose different experts.
-# - *They ask next:* How do the clip ranges compare? GSPO's are far narrower, because means vary less than single tokens.
+# - *Thirty seconds:* The reward is given to the whole answer, so GSPO uses one ratio for it, the exponential of the
+#   mean log-ratio.
+# - *Longer:* Token ratios are noisy, and in an MoE they jump when sampler and trainer choose different experts.
+# - *They ask next:* How do the clip ranges compare? GSPO's are far narrower, because means vary less.
 # - *The trap:* Taking the product of the token ratios, whose spread grows with the length.
 # - *Proof:* `proof-GSPO`.
 #
@@ -643,9 +646,9 @@ print(f"1 % a token, always in one direction: a factor of {math.exp(0.01 * 2000)
 # %% [markdown]
 # **Interview · The sampler and the trainer disagree on log-probabilities. What do you do?**
 #
-# - *Thirty seconds:* Then the data is off-policy, because of different kernels, different precision or stale weights. I recompute the
-#   log-probabilities in the trainer and log the gap, and I correct it with truncated importance weights or make both engines bitwise
-#   equal.
+# - *Thirty seconds:* Then the data is off-policy, because of different kernels, different precision or stale weights. I
+#   recompute the log-probabilities in the trainer, log the gap, and correct it with truncated importance weights.
+# - *Longer:* The cure is to make both engines bitwise equal.
 # - *They ask next:* Which log-probabilities go into PPO's ratio? The trainer's; the gap to the sampler has its own weight.
 # - *The trap:* Dismissing a difference of 1 % per token, although an answer has thousands of tokens.
 # - *Proof:* `proof-mismatch`.
@@ -679,8 +682,9 @@ for width in (64, 256, 1024):
 # %% [markdown]
 # **Interview · What does μP transfer from a small model to a large one?**
 #
-# - *Thirty seconds:* The learning rate: tune it on a narrow model, use it on a wide one. Initialization and rates per layer scale
-#   with the width, so that an update moves every layer's activations by the same amount at any width.
+# - *Thirty seconds:* The learning rate: tune it on a narrow model, use it on a wide one.
+# - *Longer:* Initialization and rates per layer scale with the width, so that an update moves every layer's activations
+#   by the same amount at any width.
 # - *They ask next:* Which rate does a hidden matrix get with Adam? One proportional to 1/width. Vectors and the embedding keep theirs.
 # - *The trap:* Expecting it to transfer across batch size, depth or training length by itself.
 # - *Proof:* `proof-width`.

@@ -556,10 +556,11 @@ pictures.publish(left, alt="Nine boxes around each of two shapes, and one box ar
 # %% [markdown]
 # **Interview · What does non-maximum suppression get wrong, and what is done about it?**
 #
-# - *Thirty seconds:* Two real objects that overlap strongly look like one, so the second is lost. Soft-NMS lowers the scores of
-#   overlapping boxes instead of deleting them. Detectors like DETR learn to report each object once, so they don't need NMS at all.
-# - *They ask next:* How are classes kept apart? By comparing only within a class, or by shifting each class's boxes by
-#   more than the whole range of coordinates.
+# - *Thirty seconds:* Two real objects that overlap strongly look like one, so the second is lost. Soft-NMS lowers the
+#   scores of overlapping boxes instead of deleting them.
+# - *Longer:* Detectors like DETR learn to report each object once, so they need no NMS.
+# - *They ask next:* How are classes kept apart? By comparing within a class, or by shifting each class's boxes by more
+#   than the range of coordinates.
 # - *The trap:* Multiplying a negative width by a negative height, which gives boxes that don't touch a positive intersection.
 # - *Proof:* `proof-NMS`.
 
@@ -611,9 +612,9 @@ print("tokens", tuple(by_hand.shape), "| equal to the convolution:", torch.allcl
 # %% [markdown]
 # **Interview · What changes when a vision transformer sees a larger image?**
 #
-# - *Thirty seconds:* There are more patches and therefore more tokens, and the cost of attention grows with the square of their
-#   number. The weights stay, while the positions are interpolated on their grid, except for the class token, which has no position
-#   in the image.
+# - *Thirty seconds:* There are more patches and so more tokens, and the cost of attention grows with the square of
+#   their number. The weights stay, while the positions are interpolated on their grid.
+# - *Longer:* The class token's isn't, because it has no place on the grid.
 # - *They ask next:* What does halving the patch size cost? Four times the tokens and sixteen times the attention.
 # - *The trap:* Reading patches in another order than the weight expects: a convolution's weight is channel, row, column.
 # - *Proof:* `proof-convolution`.
@@ -694,8 +695,9 @@ for steps in (1, 2, 4):
 #
 # **Interview · How does flow matching differ from diffusion?**
 #
-# - *Thirty seconds:* It predicts the velocity of a straight path between noise and data, and samples by solving an ordinary
-#   differential equation. With normal noise it belongs to the same family as diffusion: the schedule and the target differ, and each
+# - *Thirty seconds:* It predicts the velocity of a straight path between noise and data, and samples by solving an
+#   ordinary differential equation.
+# - *Longer:* With normal noise it belongs to the same family as diffusion: the schedule and the target differ, and each
 #   prediction can be computed from the other. It is popular because it is simple and usually needs fewer steps.
 # - *They ask next:* How do you get down to one to four steps? With rectified flow you train again on the pairs of noise and sample
 #   that the first model produced, so the paths straighten. Distillation, as in consistency models, is the other way.
