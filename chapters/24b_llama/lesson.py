@@ -2,7 +2,7 @@
 # # Four swaps: GPT-2 becomes Llama
 # By the end of this chapter your own library will load a Llama checkpoint from Hugging Face, compute the same logits as
 # `transformers`, and generate text with a cache. You will have measured on three seeds how the loss changes from GPT-2
-# to Llama in three steps (RMSNorm and SwiGLU go together), and you will be able to prove that speculative decoding
+# to Llama in three steps (RMSNorm and SwiGLU go together). You will also be able to prove that speculative decoding
 # keeps the large model's distribution.
 
 # %% hidden=true
@@ -156,11 +156,11 @@ for kv_heads in (4, 2):
 # In exercise 3 you write `repeat_kv`, which gives each group of query heads its key head, and the attention around it.
 #
 # ## What does each swap do to the loss?
-# The model below has a switch for each change. It reads *Alice's Adventures in Wonderland* one character at a time and is
-# evaluated on the last 12,000 characters, which it never trains on. To keep the comparison fair, all models get the same
-# FLOPs: they see the same number of tokens, and their blocks have the same number of weights, each of which costs six FLOPs
-# per token in training. The weights that GQA saves are therefore spent on a wider MLP. Since one seed proves nothing, each
-# model is trained on three.
+# The model below has a switch for each change. It reads *Alice's Adventures in Wonderland* one character at a time and
+# is evaluated on the last 12,000 characters, which it never trains on. To keep the comparison fair, all models get the
+# same FLOPs. They see the same number of tokens, and their blocks have the same number of weights, each of which costs
+# six FLOPs per token in training. The weights that GQA saves are therefore spent on a wider MLP. Since one seed proves
+# nothing, each model is trained on three.
 
 # %% tags=["proof-losses"]
 text = Path("files/alice.txt").read_text()
@@ -239,10 +239,10 @@ pictures.curves(lead, range(15, 121), xlabel="step", ylabel="training loss − G
 # proves little, although the sign is the same on all three. In larger models, gated MLPs were found to give a slightly lower
 # loss at the same cost ([Shazeer 2020](https://arxiv.org/abs/2002.05202)).
 #
-# RoPE lowers the loss by a quarter of a nat. A rotation expresses *the previous character* in the same way at all positions,
-# whereas a table has to learn it separately for each row. With GQA the loss is higher on all three seeds, by 0.04 on average,
-# but the runs differ from each other by about as much, so this only hints at the cost that larger experiments measured
-# ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)). In return, the cache is half as large.
+# RoPE lowers the loss by a quarter of a nat. A rotation expresses *the previous character* in the same way at all
+# positions, whereas a table has to learn it separately for each row. With GQA the loss is higher on all three seeds, by
+# 0.04 on average. But the runs differ from each other by about as much, so this only hints at the cost that larger
+# experiments measured ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)). In return, the cache is half as large.
 #
 # **Interview · GPT-2 to Llama: what are the four changes, and why each?**
 #
@@ -321,8 +321,8 @@ print(f"positions computed: {passed}, cached elements: {held} = 2 * 2 layers * 2
 # %% [markdown]
 # The cache saves work but costs memory, which grows with each token. (The last token isn't in the cache yet, because it
 # hasn't passed through the model.) How much memory a real model needs depends on its attention. **MQA**, multi-query
-# attention, has a single head of keys and values for all query heads, while **MLA**, DeepSeek's multi-head latent attention,
-# caches one short vector per token, from which the keys and values of all heads are computed.
+# attention, has a single head of keys and values for all query heads. **MLA**, DeepSeek's multi-head latent attention,
+# caches one short vector per token instead, from which the keys and values of all heads are computed.
 
 # %% tags=["proof-bytes"]
 kinds = {"MHA, 32 heads": 2 * 32 * 128, "GQA, 8 heads": 2 * 8 * 128, "MLA, 512 + 64": 512 + 64, "MQA, 1 head": 2 * 128}
@@ -461,8 +461,8 @@ pictures.publish(ax, alt="p is 0.6, 0.3, 0.1; q is 0.2, 0.4, 0.4; accepted is th
 # **Interview · Why is speculative decoding exact?**
 #
 # - *Thirty seconds:* A given token is drafted and accepted with probability q · min(1, p/q), which is min(p, q). A
-#   draft is rejected with probability 1 − Σ min(p, q), and the replacement comes from the normalized max(p − q, 0),
-#   whose sum before normalizing is exactly that, so the two parts add up to p.
+#   draft is rejected with probability 1 − Σ min(p, q), and the replacement comes from the normalized max(p − q, 0).
+#   Before normalizing, its sum is exactly that, so the two parts add up to p.
 # - *Longer:* It is exact in distribution, not token for token, because it consumes different random numbers. The acceptance
 #   rate is Σ min(p, q). With k drafts and a rate a, one pass of the large model yields (1 − aᵏ⁺¹)/(1 − a) tokens on average,
 #   if each draft is accepted independently.
