@@ -251,8 +251,8 @@ about = "With no remedy, two experts soon have all tokens, and five have some at
 pictures.publish(panels[0], alt=about)
 
 # %% [markdown]
-# Each band is the share of one expert, on seed 0. Without a remedy, two to four experts have nearly all tokens after five steps, depending on
-# the seed, and at the end three or four of the eight still get at most 2 % of them.
+# Each band is the share of one expert, on seed 0. Without a remedy, two to four experts have nearly all tokens after
+# five steps, depending on the seed. At the end three or four of the eight still get at most 2 % of them.
 #
 # The reason is a feedback loop. An expert that starts a little ahead gets more tokens, so it learns more and its gate grows: the rich get
 # richer. An expert without tokens has no gradient, so it can only come back if the others lose tokens to it. It costs memory and
