@@ -150,13 +150,14 @@ print(f"implicit reward of a correct minus an incorrect answer {implicit[chosen]
 # - *Proof:* `proof-optimum`.
 #
 # ## The policy gradient and its baseline
-# The gradient of the expected reward is E[r · ∇ log π(y)], because ∇π = π ∇ log π, and REINFORCE estimates it from samples. The
-# **score** ∇ log π has mean zero, so a baseline that doesn't depend on the sampled answer can be subtracted from r: the mean
-# stays as it is; the variance changes, for better or worse.
+# The gradient of the expected reward is E[r · ∇ log π(y)], because ∇π = π ∇ log π, and REINFORCE estimates it from
+# samples. The **score** ∇ log π has mean zero, so a baseline that doesn't depend on the sampled answer can be
+# subtracted from r. The mean stays as it is, while the variance changes, for better or worse.
 #
-# The mean reward of a batch of K samples isn't such a baseline, because it contains the sample itself: r minus the batch's mean is
-# (K − 1)/K times r minus the mean of the *others*, so the expected gradient shrinks by that factor. RLOO subtracts the mean of the
-# others and is unbiased. Dividing by the batch's standard deviation can change even the direction.
+# The mean reward of a batch of K samples isn't such a baseline, because it contains the sample itself. The difference
+# of r and the batch's mean is (K − 1)/K times that of r and the mean of the *others*, so the expected gradient shrinks
+# by that factor. RLOO subtracts the mean of the others and is unbiased. Dividing by the batch's standard deviation can
+# change even the direction.
 #
 # The folded cell computes each answer's score. The cell after it prints the variance of a single sample's gradient for three
 # baselines, and shows what the batch's mean does to the expected gradient for K = 2:
@@ -220,9 +221,9 @@ pictures.curves(lines, ratios.tolist(), xlabel="ratio r", ylabel="min(r·A, clip
 # %% [markdown]
 # **Interview · Why min(r·A, clip(r)·A), and where is the gradient 0?**
 #
-# - *Thirty seconds:* The minimum is a pessimistic bound. The gradient is 0 where the policy has already moved far enough in the
-#   wanted direction, which means A > 0 and r above 1 + ε, or A < 0 and r below 1 − ε. If it moved the wrong way, the gradient
-#   stays and brings it back.
+# - *Thirty seconds:* The minimum is a pessimistic bound. The gradient is 0 where the policy has already moved far
+#   enough in the wanted direction: at A > 0 and r above 1 + ε, or A < 0 and r below 1 − ε. If it moved the wrong way,
+#   the gradient stays and brings it back.
 # - *Longer:* The clip removes the incentive to go further, but it doesn't bound a step. A comes from GAE, often with γ
 #   = 1 and λ near 1, because the single reward at the end has to reach the first token.
 # - *They ask next:* What is the ratio in the first step? It is 1 if sampler and trainer agree, and the gradient is then
@@ -251,12 +252,13 @@ for name, bytes_each in (("PPO", [trained, trained, frozen, frozen]), ("GRPO, ve
 
 # %% [markdown]
 # ## GRPO and its biases: Dr. GRPO and DAPO
-# GRPO samples K answers to each prompt, and all tokens of an answer get the advantage (r − mean of the group) / std of the group. The
-# loss is PPO's plus β times a k3 estimate of the KL, averaged first over each answer's tokens and then over the answers, so one token
-# of an answer of length L has the weight A / L. Among correct answers this favours short ones, which does little harm. A wrong answer,
-# however, has A < 0, and the longer it is, the less each of its tokens is punished.
+# GRPO samples K answers to each prompt, and all tokens of an answer get the advantage (r − mean of the group) / std of
+# the group. The loss is PPO's plus β times a k3 estimate of the KL, averaged first over each answer's tokens and then
+# over the answers. One token of an answer of length L therefore has the weight A / L. Among correct answers this
+# favours short ones, which does little harm. A wrong answer, however, has A < 0, and the longer it is, the less each of
+# its tokens is punished.
 #
-# The division by the std is a weight for each *prompt*: with rewards of 0 and 1 and a success rate p it is about
+# The division by the std is a weight for each *prompt*. With rewards of 0 and 1 and a success rate p it is about
 # 1/√(p(1 − p)), which is largest for very easy and very hard prompts. If all rewards of a group are equal, the std is 0
 # or a rounding error, so a small number is added to it. The folded cell trains with exact gradients, from a uniform
 # policy and from five random ones, and follows the lengths of wrong answers. The last of the three cells tries 1e-8 and
