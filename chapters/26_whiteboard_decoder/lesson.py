@@ -73,8 +73,9 @@ loss, moved = checks(ids)
 print("logits", decoder(ids[:-1]).shape, f"· first loss {loss:.1f}, ln V = {np.log(V):.1f}", "· leaks:", moved > 1e-9)
 
 # %% [markdown] tags=["short"]
-# Each section below changes one line of it: the *mask* (caches, padding, windows), `rotate` (ALiBi, T5, longer contexts), the *keys and
-# values* that a cache keeps (rings, MLA), the norm of queries and keys (QK-norm), or `attend` itself (linear and sparse attention).
+# Each section below changes one line of it: the *mask* (caches, padding, windows), `rotate` (ALiBi, T5, longer
+# contexts), the *keys and values* that a cache keeps (rings, MLA), the norm of queries and keys (QK-norm), or `attend`
+# itself (linear and sparse attention).
 
 # %% [markdown]
 # ## Biases of keys, queries and values: which of them matter?
@@ -118,9 +119,9 @@ print("keys + constant, then RoPE: differs by", difference(biased, attend(rotate
 # %% [markdown]
 # ## Causal masks with a KV cache
 # With a cache, the mask must line up the last query with the last key, so that a single new token sees the whole cache.
-# `F.scaled_dot_product_attention` with `is_causal=True` aligns its mask with the *first* key instead, so with a cache a
-# single query sees only key 0. Leave `is_causal` out when you decode one query at a time, and pass a mask when there
-# are several.
+# `F.scaled_dot_product_attention` with `is_causal=True` aligns its mask with the *first* key instead: with a cache a
+# single query then sees only key 0. Leave `is_causal` out when you decode one query at a time, and pass a mask when
+# there are several.
 #
 # ## Padding: a fully masked row gives NaN
 # In [cross-attention](14_attention.ipynb) the keys come from another text, which has padding of its own. If you set
