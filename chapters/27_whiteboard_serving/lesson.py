@@ -195,8 +195,8 @@ for name, prompt in prompts.items():
 # ## Chunked prefill: prompts and decoding in one step
 # A step takes about as long as the slower of two things: reading all weights, and computing all tokens. A prompt of
 # 4,000 tokens in a single step therefore stalls every request that is decoding. *Chunked prefill* reads the prompt in
-# pieces alongside the decoding, which sets two latencies against each other, the *time to first token* (TTFT) of the
-# prompt and the *time per output token* (TPOT) of the others:
+# pieces alongside the decoding, which sets two latencies against each other: the prompt's *time to first token* (TTFT)
+# and the others' *time per output token* (TPOT).
 
 
 # %% tags=["proof-chunks"]
@@ -216,9 +216,9 @@ pictures.curves(lines, chunks, xlabel="chunk (tokens)", ylabel="ms", log="xy", a
 # %% [markdown]
 # **Interview · What is chunked prefill, and what does it trade off?**
 #
-# - *Thirty seconds:* It splits a long prompt over several steps that decode other requests, too. That trades the prompt's time to
-#   first token (TTFT) against the others' time per output token (TPOT): small chunks keep the gaps short, but the prompt needs more
-#   steps, and each of them reads all weights again.
+# - *Thirty seconds:* It splits a long prompt over several steps that decode other requests, too. That trades the
+#   prompt's time to first token (TTFT) against the others' time per output token (TPOT). Small chunks keep the gaps
+#   short, but the prompt needs more steps, and each of them reads all weights again.
 # - *Longer:* The sweet spot is near the ridge, where a step has just enough tokens to keep the GPU busy.
 # - *They ask next:* How do you choose the size? I start from the limit on TPOT and take the largest chunk whose step stays below
 #   it, measured with the full context. The throughput that respects all such limits is called *goodput*.
@@ -230,8 +230,8 @@ pictures.curves(lines, chunks, xlabel="chunk (tokens)", ylabel="ms", log="xy", a
 # - *Thirty seconds:* Prefill is usually compute-bound and decode bandwidth-bound, and each has its own target: TTFT for the one,
 #   TPOT for the other. On separate GPUs, neither disturbs the other, and each side gets its own batch size, parallelism and
 #   number of GPUs. The price is that the cache has to be sent over the network.
-# - *Longer:* For a model with 80 layers and 8 KV heads of 128 in 16 bits, 2,000 tokens of cache are 0.66 GB, which takes about 13
-#   ms at 50 GB/s and can be sent layer by layer during the prefill.
+# - *Longer:* For a model with 80 layers and 8 KV heads of 128 in 16 bits, 2,000 tokens of cache are 0.66 GB. That takes
+#   about 13 ms at 50 GB/s and can be sent layer by layer during the prefill.
 # - *They ask next:* When isn't it worth it? With short prompts, a slow network or few GPUs, where chunked prefill does as well.
 # - *The trap:* Fixing the ratio of the two pools, which has to follow the lengths of prompts and answers.
 # - *Proof:* `proof-chunks`, `proof-sizing`.
@@ -395,9 +395,10 @@ for temperature in (1, 3):
 # temperature, so the order of the processors matters.
 #
 # ### Constrained decoding
-# To force an output format, compile the format into an automaton over characters. In each state, a mask forbids every token that
-# can't be read from there: all its characters have to fit, and the token must not lead into a *dead end*, from which no further
-# tokens can complete a match. The automaton here accepts a number, optionally followed by a point and one digit:
+# To force an output format, compile the format into an automaton over characters. In each state, a mask forbids every
+# token that can't be read from there. All its characters have to fit, and the token must not lead into a *dead end*,
+# from which no further tokens can complete a match. The automaton here accepts a number, optionally followed by a point
+# and one digit:
 
 # %% tags=["proof-mask"]
 moves = {0: {"7": 1}, 1: {"7": 1, ".": 2}, 2: {"7": 3}, 3: {}}  # 1 and 3 accept
