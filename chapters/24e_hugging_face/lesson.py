@@ -133,7 +133,7 @@ print("6. training was", built.training, "and is", built.eval().training)  # 6. 
 # Step 2 saves memory and time, because a model of 8 billion parameters would otherwise be filled with 32 GB of random
 # numbers that the file then replaces ([chapter 20](20_saving_and_loading.ipynb) explains the meta device and
 # `assign=True`). Step 4 depends on the version: version 5 takes the dtype that `config.json` names, or else that of the
-# file, while in version 4 the default is float32, so a bfloat16 file takes twice its size in memory unless you pass
+# file. In version 4 the default is float32, so a bfloat16 file takes twice its size in memory unless you pass
 # `dtype="auto"`.
 #
 # ### Break it: a buffer that no file contains
