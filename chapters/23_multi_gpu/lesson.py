@@ -527,8 +527,8 @@ print("gradient with replicas:  ", [round(number, 2) for number in model.layer.w
 # %% [markdown]
 # `chunk` makes pieces of ⌈rows / GPUs⌉ rows, so the fourth GPU got nothing. A deep copy would keep its gradients for
 # itself, so a **replica** is a shallow copy of the module's `__dict__`, in which each parameter is the result of
-# `parameter.to(device)` and has a `grad_fn`: the backward pass adds up at your parameter. Whatever the module writes to
-# itself ends up in one of three places:
+# `parameter.to(device)` and has a `grad_fn`. The backward pass therefore adds up at your parameter. Whatever the module
+# writes to itself ends up in one of three places:
 #
 # | what the module writes to | on a replica it is | afterwards |
 # |---|---|---|
@@ -559,9 +559,10 @@ end = small(mytorch.ones(2, 1)).grad_fn
 pictures.graph(end, children=lambda n: [e[0] for e in n.next_functions], label=lambda n: n.name())
 
 # %% [markdown]
-# The graph belongs to the smallest case, one weight on two GPUs: both replicas lead back to one `AccumulateGrad`. The loss was computed from the
-# outputs gathered on the first GPU, so unequal shares did no harm. A module that returns its own loss computes it on each GPU instead, which was the
-# usual remedy for a full first GPU, but a mean of those losses weights the rows of a small share more.
+# The graph belongs to the smallest case, one weight on two GPUs: both replicas lead back to one `AccumulateGrad`. The
+# loss was computed from the outputs gathered on the first GPU, so unequal shares did no harm. A module that returns its
+# own loss computes it on each GPU instead, which was the usual remedy for a full first GPU. But a mean of those losses
+# weights the rows of a small share more.
 #
 # **Interview · What does `DataParallel` do in one step, and why use `DistributedDataParallel` instead?**
 #
