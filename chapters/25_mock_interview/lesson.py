@@ -227,9 +227,10 @@ alt = "From seed 1, compared with no fault: " + ", ".join(f"{name} {change[name]
 pictures.curves(drawn, xlabel="epoch", ylabel="held-out loss (nats)", alt=alt)
 
 # %% [markdown]
-# Eight of the fourteen faults leave the loss as it should be, and a ninth, which isn't drawn, shows up with only two of the seeds. The
-# two lowest curves belong to the worst faults. In these data a quarter of the tokens are random, so a model that can't see its targets
-# reaches 0.95 on average at best, give or take 0.05 for 99 held-out rows, and a loss far below that points to a fault, too.
+# Eight of the fourteen faults leave the loss as it should be, and a ninth, which isn't drawn, shows up with only two of
+# the seeds. The two lowest curves belong to the worst faults. In these data a quarter of the tokens are random, so a
+# model that can't see its targets reaches 0.95 on average at best, give or take 0.05 for 99 held-out rows. A loss far
+# below that points to a fault, too.
 #
 # So look at the loss first, but know which value to expect, and then ask questions that a few lines of code can answer.
 # The next cell asks three of them of four programs:
