@@ -338,9 +338,9 @@ for name, out in results.items():
     print(f"{name:18}", [f"{each:.2f}" for each in out[0].tolist()])
 
 # %% [markdown]
-# Rows first is wrong: each rank then has a *summand* of each hidden unit, and GELU of a sum isn't the sum of GELUs, so you would need
-# another all-reduce before it. `Linear` stores the transposed matrix, so the columns are rows of `weight`. PyTorch calls the two
-# splits `ColwiseParallel` and `RowwiseParallel`.
+# Rows first is wrong, because each rank then has a *summand* of each hidden unit, and GELU of a sum isn't the sum of
+# GELUs. You would need another all-reduce before it. `Linear` stores the transposed matrix, so the columns are rows of
+# `weight`. PyTorch calls the two splits `ColwiseParallel` and `RowwiseParallel`.
 
 # %% [markdown] given="mytorch.distributed:CopyToRanks mytorch.distributed:SumOverRanks"
 # ### All-reduces in the forward and the backward pass
