@@ -18,7 +18,7 @@ from course.interview import history
 from course.interview.bank import Bank
 from course.interview.clock import Clock
 from course.interview.interview import Interview
-from course.interview.prompts import Choose, Edit, Prompt, Rate, Say, Tick, Wait, Write, code
+from course.interview.prompts import Choose, Edit, Prompt, Rate, Say, Speak, Tick, Wait, Write, code
 from course.interview.rounds import ROUNDS
 from course.interview.scope import PROFILES, Plan
 from course.learner import package
@@ -193,6 +193,10 @@ class Room:
                 done = self._button("Answer", lambda: self.reply(self.field.value))
                 done.add_class("interview-answer")
                 self._controls(self.field, done)
+            case Speak():
+                told = "What you type here stands beside the points of a good answer (or leave it empty)."
+                own = w.Textarea(placeholder=told, rows=4, layout={"width": "100%", "max_width": "46em"})
+                self._controls(own, self._button("I have answered", lambda: self.reply(own.value)))
             case Edit(_, path, _, hints):
                 self._controls(*self._editor(path, hints))
 
@@ -278,6 +282,8 @@ def _echo(prompt: Prompt, reply: Any) -> str:
             return "\n".join([text, "", *(f"- {'✓' if on else '✗'} {p}" for p, on in zip(points, reply, strict=True))])
         case Write(text, _, again):
             return "\n\n".join(filter(None, ["" if again else text, f"You answered {code(reply)}."]))
+        case Speak(text):
+            return "\n\n".join([text, *([f"You wrote {code(reply)}."] if reply.strip() else [])])
         case Edit(text, _, again):
             return "" if again else text
         case Say(text) | Wait(text):

@@ -58,6 +58,13 @@ class Write:
 
 
 @dataclass(frozen=True)
+class Speak:
+    """A question that is answered aloud; the reply is what somebody typed of the answer, which may be nothing."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Edit:
     """A file to be edited; the reply comes when that is done, and is how many of the hints were asked for."""
 
@@ -75,7 +82,7 @@ class Wait:
     does: Callable[[Callable[[str], None]], Any]
 
 
-Prompt = Say | Choose | Rate | Tick | Write | Edit | Wait
+Prompt = Say | Choose | Rate | Tick | Write | Speak | Edit | Wait
 Talk = Generator[Prompt, Any, list[Answer]]
 """A round's conversation about one item, and the answers that come of it."""
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from course.files import Course, write_atomically
-from course.interview import faults, judged, tasks, verdicts
+from course.interview import faults, judged, own_words, tasks, verdicts
 from course.interview.asking import Asking, Round, how_sure, timed
 from course.interview.bank import Bank, split
 from course.interview.cards import Card, Point
@@ -20,7 +20,7 @@ from course.interview.clock import spoken
 from course.interview.fault import Fault
 from course.interview.history import Item, folder
 from course.interview.lines import Estimates, Predict
-from course.interview.prompts import Choose, Edit, Prompt, Say, Talk, Tick, Wait
+from course.interview.prompts import Choose, Edit, Prompt, Say, Speak, Talk, Tick, Wait
 from course.interview.twins import is_asked
 from course.learner.practice import Exercise
 from course.notebooks.rebuild import back_up
@@ -39,17 +39,29 @@ class RapidFire(Round):
         return [asking.answer(float(told == 0), sure)]
 
 
-def followed_up(asking: Asking, points: Sequence[Point]) -> Generator[Prompt, Any, list[bool]]:
-    """Ask what an interviewer asks next, each question answered aloud, and then which of the points were made."""
+def followed_up(asking: Asking, points: Sequence[Point], first: str = "") -> Generator[Prompt, Any, list[bool]]:
+    """Ask what an interviewer asks next, each question answered aloud, and then which of the points were made.
+
+    Args:
+        first: what somebody typed of the answer to the question that was asked first.
+    """
+    told = list[str]()
     for point in points:
-        if asked := _follow_up(point, asking.card.words):
-            yield Choose(asked, ("I have answered",))
+        asked = _follow_up(point, asking.card.words)
+        own = str((yield Speak(asked))) if asked else ""
+        said = [f"*{point.label}:* {point.text}", own_words.wrote(own), _beside(point, own if asked else first)]
+        told.append(" ".join(filter(None, said)))
     asking.watch.stop()
-    told = tuple(f"*{point.label}:* {point.text}" for point in points)
     trap = ", and so does another trap that is a real one" if any(each.label == "The trap" for each in points) else ""
     counts = f"Which of these points did you make? Your own words count{trap}."
-    ticked: list[bool] = yield Tick(f"{timed(asking)}{counts}", told)
+    asks = f"{timed(asking)}{counts}"
+    ticked: list[bool] = yield Tick("\n\n".join(filter(None, [own_words.wrote(first), asks])), tuple(told))
     return ticked
+
+
+def _beside(point: Point, own: str) -> str:
+    """What is said beside a point about the words that somebody typed."""
+    return own_words.beside(split(point.text)[1] if point.label == "They ask next" else point.text, own)
 
 
 _SEARCH = re.compile(
@@ -87,10 +99,9 @@ class Explain(Round):
     def talk(self, asking: Asking) -> Talk:
         card = asking.card
         about = " · ".join([asking.subject, *([card.section] if card.section else [])])
-        sure = yield from how_sure(
-            f"*{about}*\n\n**{card.words}**\n\nThirty seconds, aloud. How sure are you of your answer?"
-        )
-        ticked = yield from followed_up(asking, card.points)
+        first = str((yield Speak(f"*{about}*\n\n**{card.words}**\n\nThirty seconds, aloud.")))
+        sure = yield from how_sure("How sure are you of your answer?")
+        ticked = yield from followed_up(asking, card.points, first)
         proofs = asking.bank.proofs(card)
         if proofs and (yield Choose("", ("go on", "show the cell that proves it"))) == 1:
             for proof in proofs:
@@ -236,10 +247,11 @@ class Design(Round):
         card, design = asking.card, asking.card.about
         told = (
             f"*{asking.subject}*\n\n**{design.title}**\n\n{design.said}\n\nThink aloud and draw: what you would ask "
-            "first, the numbers, the parts, what fails, and how you know that it works. How sure are you of it?"
+            "first, the numbers, the parts, what fails, and how you know that it works."
         )
-        sure = yield from how_sure(told)
-        ticked = yield from followed_up(asking, card.points)
+        first = str((yield Speak(told)))
+        sure = yield from how_sure("How sure are you of it?")
+        ticked = yield from followed_up(asking, card.points, first)
         return [asking.answer(sum(ticked) / len(ticked), sure)]
 
 

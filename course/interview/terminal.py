@@ -22,7 +22,7 @@ from course.interview import calibration, history, record
 from course.interview.bank import Bank
 from course.interview.clock import Clock
 from course.interview.interview import Interview
-from course.interview.prompts import Choose, Edit, Prompt, Rate, Say, Tick, Wait, Write
+from course.interview.prompts import Choose, Edit, Prompt, Rate, Say, Speak, Tick, Wait, Write
 from course.interview.scope import Plan
 
 STOPPED = "Stopped. `course interview` goes on from here."
@@ -86,6 +86,11 @@ def answered(prompt: Prompt, console: Console) -> Any:
             _print(text, console)
             suffix = " " if label.endswith("=") else ": "
             return click.prompt(label, default="", show_default=False, prompt_suffix=suffix)
+        case Speak(text):
+            console.print()
+            _print(text, console)
+            told = "Enter when you have answered; a line that you type stands beside the points"
+            return click.prompt(told, default="", show_default=False)
         case Edit(text, path, _, hints):
             console.print()
             _print(text, console)

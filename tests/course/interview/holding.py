@@ -21,7 +21,7 @@ from course.interview.cards import Card
 from course.interview.clock import Clock, Watch
 from course.interview.history import Answer, History, Item
 from course.interview.interview import Interview
-from course.interview.prompts import Rate, Say, Wait
+from course.interview.prompts import Rate, Say, Speak, Wait
 from course.interview.scope import Plan
 
 NOON = 1_800_000_000.0
@@ -72,6 +72,9 @@ def talked(bank: Bank, course: Course, item: Item, reply: Callable[[Any], Any]) 
                     sent = None
                 case Wait(_, does):
                     sent = does(str)
+                case Speak() as asked:
+                    typed = reply(asked)
+                    sent = typed if isinstance(typed, str) else ""
                 case Rate(percents=percents) as asked:
                     sent = percents[reply(asked)]  # which takes its place, as of any other choice
                 case asked:

@@ -63,6 +63,9 @@ def test_the_notebook_ticks_writes_and_edits(course: Course, bank: Bank) -> None
     past.open = history.Open(1, 45, False, items)
     room = notebook.Room(room.interview, ipywidgets)
     assert not room.clock.value
+    room.answer.children[0].value = "bfloat16 has the exponent of float32"
+    buttons(room.answer)["I have answered"].click()
+    assert "You wrote <code>bfloat16 has the exponent" in room.said.value
     buttons(room.answer)[asking.SURE[1]].click()
     while "I have answered" in buttons(room.answer):
         buttons(room.answer)["I have answered"].click()

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from course.files import Course
-from course.interview import asking, calibration, judged, predictions, programs, tasks
+from course.interview import asking, calibration, judged, own_words, predictions, programs, tasks
 from course.interview.bank import Bank
 from course.interview.history import Item
-from course.interview.prompts import Rate, Tick, Write
+from course.interview.prompts import Rate, Speak, Tick, Write
 from tests.course.interview.holding import talked
 
 
@@ -23,15 +23,61 @@ def test_explain_asks_the_follow_up_and_the_trap_before_it_says_them(bank: Bank,
     def reply(prompt: Any) -> Any:
         if isinstance(prompt, Tick):
             return [True, False, True]
+        if isinstance(prompt, Speak):
+            return ""
         return 4 if prompt.options == asking.SURE else len(prompt.options) - 1
 
     shown, answers = talked(bank, course, Item("explain", [card.name], 1), reply)
     texts = [prompt.text for prompt in shown]
-    assert "When does bfloat16 cause trouble?" in texts[1] and "something small is added" not in "".join(texts[:3])
-    assert "trap" in texts[2]
-    assert [point.partition(":*")[0] for point in shown[3].points] == ["*Thirty seconds", "*They ask next", "*The trap"]
+    assert texts[0].endswith("**float16 or bfloat16?**\n\nThirty seconds, aloud.")
+    assert "When does bfloat16 cause trouble?" in texts[2] and "something small is added" not in "".join(texts[:4])
+    assert "trap" in texts[3]
+    assert [point.partition(":*")[0] for point in shown[4].points] == ["*Thirty seconds", "*They ask next", "*The trap"]
     assert "torch.finfo" in texts[-2] and "65,504" not in texts[-2] and "6.6e+04" in texts[-2]
     assert (answers[0].score, answers[0].sure) == (2 / 3, 90)
+
+
+def test_what_was_typed_of_an_answer_stands_beside_the_points(bank: Bank, course: Course) -> None:
+    """Nobody remembers exactly what they said, so a rubric alone is graded kindly."""
+    card = next(
+        each for each in bank.of("question") if each.words == "float16 or bfloat16?" and each.chapter[:2] == "22"
+    )
+    said = iter(
+        [
+            "It has the range of float32: gradients don't underflow, so `no` loss scaling",
+            "when something small is added",
+            "",
+        ]
+    )
+
+    def reply(prompt: Any) -> Any:
+        match prompt:
+            case Speak():
+                return next(said)
+            case Tick(points=points):
+                return ["seems to make" in point for point in points]
+        return 0
+
+    shown, (answer,) = talked(bank, course, Item("explain", [card.name], 1), reply)
+    (tick,) = (each for each in shown if isinstance(each, Tick))
+    first, second, trap = tick.points
+    assert tick.text.startswith("You wrote `` It has the range of float32: gradients don't")
+    assert "**Your text seems to make this point.** It has *" in first and "You wrote" not in first
+    assert "You wrote `when something small is added`. **Your text" in second and "It lacks *" in second
+    assert "Your text" not in trap and "You wrote" not in trap
+    assert answer.score == sum("text seems" in each for each in tick.points) / 3
+
+
+@pytest.mark.parametrize(
+    ("own", "has", "lacks"),
+    [
+        ("it overflowed, 1e9 KEYS", "*overflows* and *keys*", "*1,024*"),
+        ("1024 values", "*1,024*", "*overflows*, *keys*"),
+    ],
+)
+def test_other_forms_of_a_word_and_other_spellings_of_a_number_count(own: str, has: str, lacks: str) -> None:
+    told = own_words.beside("The overflows of the 1,024 keys.", own)
+    assert f"It has {has.replace(' and ', ', ')}." in told and f"It lacks {lacks}." in told
 
 
 @pytest.mark.parametrize("program", programs.PROGRAMS, ids=lambda each: each.name)

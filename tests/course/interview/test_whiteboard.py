@@ -280,10 +280,9 @@ def test_a_design_is_asked_changed_and_judged_by_its_points(bank: Bank, course: 
         Item("design", [name], 1),
         lambda each: [True, True] + [False] * (count - 2) if isinstance(each, Tick) else 3,
     )
-    sure, change, ticks = shown
-    assert (
-        "refund up to 100 dollars" in sure.text and "20 steps" not in sure.text and "Prompt injection" not in sure.text
-    )
+    asks, sure, change, ticks = shown
+    told = asks.text + sure.text
+    assert "refund up to 100 dollars" in told and "20 steps" not in told and "Prompt injection" not in told
     assert change.text.startswith("They ask next: **Each step is right in 95 of 100 cases.")
     assert "idempotency" in " ".join(ticks.points)
     assert (answer.score, answer.sure) == (pytest.approx(2 / count), 70)

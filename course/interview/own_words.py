@@ -1,0 +1,64 @@
+"""What a typed answer has of the point that it should make, so that one's own words are judged and not one's memory."""
+
+from __future__ import annotations
+
+import re
+
+from course.interview.prompts import code
+
+NAMED = 1 / 4
+"""The share of a point's terms from which an answer seems to make it: other words may say the same."""
+_LISTED = 5
+_STEM = 5
+"""Words that share so many letters are one: *overflow* and *overflows*, *multiply* and *multiplied*."""
+_TERM = re.compile(r"\d[\d.,]*\d|[^\W_]{3,}")
+_COMMON = (
+    "about above after again against all also although always and another any are because been before behind below "
+    "beside besides between both but can come comes could does doesn don down each either else enough even every few "
+    "first for from further get gets give gives goes had has have here how however instead into isn its itself just "
+    "keep keeps kept less let like little long longer make makes many may mean means more most much must need needs "
+    "neither never next nor not nothing now off often once one ones only other others otherwise our out over own "
+    "rather same say says see since small smaller some something still such take takes than that the their them then "
+    "there therefore these they thing things this those though through too two under unless until upon use used uses "
+    "usually very was way well were what when where whereas whether which while who whole whose why will with within "
+    "without would yet you your"
+)
+_COMMON_WORDS = frozenset(_COMMON.split())
+
+
+def terms(text: str) -> dict[str, str]:
+    """The words and numbers of a text that carry its content, by the letters that stand for each."""
+    found = (each.group() for each in _TERM.finditer(text.replace("·", " ")))
+    return {_key(word): word for word in reversed(list(found)) if word.lower() not in _COMMON_WORDS}
+
+
+def _key(word: str) -> str:
+    is_number = any(letter.isdigit() for letter in word)  # or a name with one, as of a dtype
+    return word.replace(",", "").lower() if is_number else word.lower()[:_STEM]
+
+
+def share(text: str, own: str) -> float:
+    """The share of a point's terms that somebody's own words have."""
+    wanted = terms(text)
+    return len(wanted.keys() & terms(own).keys()) / len(wanted) if wanted else 0.0
+
+
+def beside(text: str, own: str) -> str:
+    """What is said beside a point about somebody's own words: which of its terms they have, and which they lack."""
+    if not own.strip():
+        return ""
+    wanted, has = terms(text), terms(own).keys()
+    names = [word for key, word in reversed(wanted.items()) if key in has]
+    lacks = [word for key, word in reversed(wanted.items()) if key not in has]
+    seems = "seems to make this point" if share(text, own) >= NAMED else "doesn't seem to make this point"
+    return f"**Your text {seems}.**{_listed(' It has', names)}{_listed(' It lacks', lacks)}"
+
+
+def wrote(own: str) -> str:
+    """What somebody wrote, as a sentence; empty if that is nothing."""
+    return f"You wrote {code(' '.join(own.split()))}." if own.strip() else ""
+
+
+def _listed(verb: str, words: list[str]) -> str:
+    more = " …" if len(words) > _LISTED else "."
+    return f"{verb} {', '.join(f'*{word}*' for word in words[:_LISTED])}{more}" if words else ""
