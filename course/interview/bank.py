@@ -219,10 +219,12 @@ class Bank:
                 )
 
     def _rapid_fire(self) -> Iterable[Card]:
+        reasons = _beside("reasons.yml")
         for chapter, lesson in self.lessons.items():
             for words, answer in rapid_fire(lesson):
                 name = f"r-{key(chapter)}-{slug(words)}"
-                yield Card(name, "line", chapter, words, (Point("Answer", answer),), self._topics(chapter))
+                told, topics = (Point("Answer", answer),), self._topics(chapter)
+                yield Card(name, "line", chapter, words, told, topics, reasons.get(words, ""))
 
     def _exercises(self) -> Iterable[Card]:
         for each in PROGRAMS:
@@ -262,9 +264,14 @@ class Bank:
         return next((name for name in self.lessons if str(key(name)) == number), number)
 
 
+def _beside(name: str) -> Any:
+    """What a file beside this one lists."""
+    return yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+
+
 def _sections(chapters: dict[str, str]) -> dict[str, tuple[str, str]]:
     """The chapter and the heading of each name in the file beside this one, in the chapters that the course has."""
-    listed = yaml.safe_load(Path(__file__).with_name("sections.yml").read_text(encoding="utf-8"))
+    listed = _beside("sections.yml")
     return {
         name: (chapters[chapter], heading)
         for chapter, headings in listed.items()

@@ -36,6 +36,9 @@ class RapidFire(Round):
         sure = yield from how_sure(f"*{asking.subject}*\n\n**{card.words}**\n\nSay it aloud. How sure are you?")
         asking.watch.stop()
         told = yield Choose(f"{not_a_list(card.points[0].text)}\n\n{timed(asking)}Were you right?", ("yes", "no"))
+        if told == 1:
+            why = f"**Why:** {card.about} " if card.about else ""
+            yield Say(f"{why}It is taught in {asking.bank.reading(card)}.")
         return [asking.answer(float(told == 0), sure)]
 
 

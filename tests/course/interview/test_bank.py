@@ -62,6 +62,23 @@ def test_each_lesson_has_five_rapid_fire_lines(bank: Bank) -> None:
         assert card.words.endswith("?") and card.points[0].text and "](" not in card.points[0].text, card.words
 
 
+def test_a_short_answer_of_a_rapid_fire_line_has_a_reason(bank: Bank) -> None:
+    """*Six.* teaches nothing to who said eight."""
+    lines = bank.of("line")
+    reasons = {card.words: card.about for card in lines if card.about}
+    assert {*yaml.safe_load((CODE / "course" / "interview" / "reasons.yml").read_text())} == {*reasons}
+    assert [card.words for card in lines if len(card.points[0].text.split()) <= 3 and not card.about] == []
+    assert [each for each in reasons.values() if not each.endswith(".") or len(each.split()) > 40] == []
+
+
+@pytest.mark.parametrize(("told", "says"), [(0, False), (1, True)])
+def test_who_was_wrong_in_rapid_fire_hears_why(bank: Bank, course: Course, told: int, says: bool) -> None:
+    (card,) = (each for each in bank.of("line") if each.words.startswith("How many batches does a loader request"))
+    shown, _ = talked(bank, course, Item("rapid", [card.name], 1), lambda _: told)
+    why = "**Why:** `prefetch_factor` counts the batches of each worker, so 2 · 3 are requested. It is taught in *"
+    assert shown[-1].text.startswith(why) is says
+
+
 def test_each_myth_is_asked(bank: Bank) -> None:
     """A question of the bank asks about each wrong statement of the notes, wherever the course refutes it."""
     asked = {(card.chapter, card.words) for card in bank.of("question")}

@@ -21,7 +21,7 @@ from tests.course.interview.holding import NOON, Time, hold, kept
 
 
 def test_rapid_fire_asks_says_the_answer_and_sums_up(course: Course, time: Time) -> None:
-    done = hold(course, "--round", "rapid", "--minutes", "1", "--seed", "1", replies="5\n1\n1\n2\n3\n1\n")
+    done = hold(course, "--round", "rapid", "--minutes", "1", "--seed", "1", replies="5\n1\n1\n2\n\n3\n1\n")
     assert done.exit_code == 0, done.output
     assert "Rapid fire · 3 of 3 · 20 s" in done.output
     assert "│ " not in done.output.partition("How it went")[0]
