@@ -14,7 +14,8 @@ def shares(expected: Bundle | None, line: bytes) -> list[float]:
     """For each value of a check, the share of it that is right, from the message of the learner's process.
 
     A value that has parts counts by those that are right. Properties, such as that an input is left alone, hold for
-    nearly any program, so they count only beside a result that is right.
+    nearly any program, so they count only beside a result that is right. Nothing counts beside a gradient that is
+    wrong: what trains with it is another model.
     """
     if expected is None:
         return []
@@ -48,9 +49,11 @@ def told(found: Sequence[float]) -> str:
 
 
 def _share(expected: Bundle, want: Any, got: Any) -> float:
-    leaves = [(each, _is_right(expected, each, other)) for each, other in _leaves(want, got)]
-    results = [is_right for each, is_right in leaves if each["kind"] != "boolean"]
-    return sum(is_right for _, is_right in leaves) / len(leaves) if any(results) or not results else 0.0
+    leaves = [(each, name, _is_right(expected, each, other)) for each, other, name in _leaves(want, got)]
+    results = [is_right for each, _, is_right in leaves if each["kind"] != "boolean"]
+    if any("gradient" in name and not is_right for _, name, is_right in leaves):
+        return 0.0
+    return sum(is_right for _, _, is_right in leaves) / len(leaves) if any(results) or not results else 0.0
 
 
 def _is_right(expected: Bundle, want: Any, got: Any) -> bool:
@@ -58,17 +61,20 @@ def _is_right(expected: Bundle, want: Any, got: Any) -> bool:
     return not bundle.difference({**one, "mistakes": []}, other)
 
 
-def _leaves(want: Any, got: Any) -> Iterator[tuple[Any, Any]]:
-    """The parts of a value with those that were given; a list of numbers is one, as its numbers are about one thing."""
+def _leaves(want: Any, got: Any, name: str = "") -> Iterator[tuple[Any, Any, str]]:
+    """The parts of a value with those that were given and their names; parts of a list have the list's.
+
+    A list of numbers is one part, as its numbers are about one thing.
+    """
     items, others = want.get("items"), got.get("items") if isinstance(got, dict) else None
     if items and others and type(items) is type(others) and len(items) == len(others):
         pairs = (
-            [(value, others.get(name)) for name, value in items.items()]
+            [(value, others.get(each), each) for each, value in items.items()]
             if isinstance(items, dict)
-            else list(zip(items, others, strict=True))
+            else [(*each, name) for each in zip(items, others, strict=True)]
         )
-        if isinstance(items, dict) or not all(each["kind"] == "number" for each, _ in pairs):
+        if isinstance(items, dict) or not all(each["kind"] == "number" for each, _, _ in pairs):
             for pair in pairs:
                 yield from _leaves(*pair)
             return
-    yield want, got
+    yield want, got, name

@@ -241,6 +241,11 @@ def test_what_cases_are_worth() -> None:
     assert shares(a={"loss": 1.0, "is kept": False}, b=[1, 2, 4], c=(3.0, "x"), d=False) == [0.5, 0, 0.5, 0]
     assert shares(a={"loss": 2.0, "is kept": True}, b=[1, 2], c=(2.0,), d=True) == [0, 0, 0, 1]
     assert shares(a=1.0) == [0, 0, 0, 0]
+    rank = {"result": 1.0, "gradient of x": 2.0, "bytes": 3}
+    trained = bundle({"rank 0": rank, "rank 1": [rank]}, 1e-6, 0.0, False)
+    said = {"rank 0": {**rank, "gradient of x": 1.0}, "rank 1": [{**rank, "bytes": 4}]}
+    line = json.dumps({"nonce": "n", "phase": "check", "shown": [bundle(said, 1e-6, 0.0, False)]}).encode()
+    assert nearness.shares(trained, line) == [0, 2 / 3]  # beside a wrong gradient nothing is right
     assert nearness.shares(expected, b"no message") == nearness.shares(None, b"") == []
     assert nearness.score([1, 0.5]) == 0.5625 and nearness.score([]) == 0
     assert nearness.told([1, 1, 0.5, 0]) == "Of the 4 cases, 2 are right and 1 in part."
@@ -341,6 +346,18 @@ def test_an_answer_with_one_slip_earns_most_of_it_and_nonsense_nearly_nothing(ba
         one, other = judge.check(slip), judge.check(nonsense)
     assert one.points == other.points == 0
     assert other.score < 0.2 < 0.6 < one.score < 1 and one.cases.startswith("Of the 10 cases, 8 are right")
+
+
+@pytest.mark.turns(8)
+def test_a_wrong_gradient_is_no_slip(bank: Bank) -> None:
+    """Without `CopyToRanks` the results are right, and all that lies below the module trains wrongly."""
+    asked = bank.cards["e-shards_build_mlp"].about
+    solution = tasks.solution_of(bank.course, asked)
+    answer = solution.replace("        x = distributed.CopyToRanks.apply(x)\n", "")
+    assert answer != solution
+    with judged.Judge(bank.course, asked, 3) as judge:
+        verdict = judge.check(answer)
+    assert verdict.score < 0.55 and "`CopyToRanks` adds these parts up" in verdict.message
 
 
 @pytest.mark.turns(8)
