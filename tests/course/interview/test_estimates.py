@@ -59,8 +59,8 @@ def test_a_wrong_estimate_says_by_how_much(factor: float, told: str) -> None:
     assert estimate.off(factor * estimate.answer(numbers), numbers) == told
 
 
-def test_there_are_thirty_estimates_or_more_and_seeds_draw_other_numbers() -> None:
-    assert len(estimates.ESTIMATES) >= 30
+def test_there_are_forty_estimates_or_more_and_seeds_draw_other_numbers() -> None:
+    assert len(estimates.ESTIMATES) >= 40
     for each in estimates.ESTIMATES:
         tasks = {each.task(each.drawn(np.random.default_rng(seed))) for seed in range(10)}
         assert len(tasks) > 2 and not any(
@@ -172,7 +172,60 @@ def measured(name: str) -> tuple[dict[str, Any], float]:
             return {"rounds": 2, "points": 6, "width": 3, "clusters": 4}, 2 * squares.numel() / 1e6
         case "precision at a base rate":  # of 100,000 payments 100 are fraud
             return {"each": 1000, "recall": 80, "false": 1}, 100 * 80 / (80 + 999)
+        case "memory of a rank under ZeRO":  # weight, gradient, master weight and moments of 8 ranks' 64 parameters
+            bytes_of = {"weight": 2, "gradient": 2, "master": 4, "mean": 4, "square": 4}
+            held = sum(each * (64 if name == "weight" else 64 // 8) for name, each in bytes_of.items())
+            return {"billions": 64e-9, "gpus": 8, "stage": 2}, held / 1e9
+        case "traffic of fully sharded training":  # two gathers and a reduce-scatter, each of 3 rounds of a quarter
+            rounds = [quarter * size for size in (2, 2, 4) for quarter in 3 * [1000 / 4]]
+            return {"billions": 1000 / 1e9, "gpus": 4, "type": "float32"}, sum(rounds) / 1e9
+        case "traffic of tensor parallelism":
+            return {"layers": 3, "width": 8, "gpus": 4, "tokens": 6}, 3 * 4 * sent_by_an_all_reduce(6 * 8, 4) / 1e9
+        case "communication that isn't hidden":
+            free = 0.0
+            for bucket in range(1, 5):
+                free = max(free, 120 * bucket / 4) + 150 / 4
+            return {"backward": 120, "buckets": 4, "reduce": 150}, free - 120
+        case "time between failures":
+            fails = sorted((gpu / 256 + time) * 5 * 365.25 * 24 for gpu in range(256) for time in range(3))
+            return {"years": 5, "gpus": 256}, float(np.diff(fails).mean())
+        case "pause for a checkpoint":
+            every = [torch.zeros(500, dtype=torch.bfloat16), *(torch.zeros(500) for _ in range(3))]
+            size = sum(each.untyped_storage().nbytes() for each in every)
+            return {"billions": 500 / 1e9, "machines": 2, "rate": 7}, size / 14e9
+        case "utilization of a run":  # PaLM 540B, in its paper
+            return {"billions": 540, "gpus": 6144, "seconds": 524_288 / (238_300 * 989 / 275)}, 45.7
+        case "waiting for data":
+            waited, free, at = 0.0, [0.0, 0.0, 0.0], 0.0
+            for _ in range(3000):  # the worker that is free first makes the next batch
+                ready = free.pop(0) + 600
+                free.append(ready)
+                waited, at = waited + max(0.0, ready - at), max(ready, at) + 50
+            return {"load": 600, "workers": 3, "step": 50}, 100 * waited / at
+        case "kernels that run faster than they are launched":
+            ends, busy = 0.0, 0.0
+            for launched in range(1, 3001):
+                ends, busy = max(ends, 8.0 * launched) + 3, busy + 3
+            return {"kernels": 3000, "launch": 8, "run": 3}, 100 * (1 - busy / ends)
+        case "requests that fit beside the weights":
+            left, fit = 0.9 * 80e9 - 14e9, 0
+            while left >= 32e3 * 1000:
+                left, fit = left - 32e3 * 1000, fit + 1
+            return {"memory": 80, "weights": 14, "kb": 32, "length": 1000}, fit
     raise AssertionError(name)
+
+
+def sent_by_an_all_reduce(count: int, ranks: int) -> int:
+    """The bytes that a rank sends around a ring, until each has the sum of so many elements in 16 bits."""
+    chunks = [{rank: {rank} for rank in range(ranks)} for _ in range(ranks)]  # whose summands each rank has, by chunk
+    sent = 0
+    for turn in range(2 * (ranks - 1)):
+        sends = [((rank - turn) % ranks, rank) for rank in range(ranks)]
+        for chunk, rank in sends:
+            chunks[chunk][(rank + 1) % ranks] |= chunks[chunk][rank]
+        sent += count // ranks * 2
+    assert all(held == {*range(ranks)} for chunk in chunks for held in chunk.values())
+    return sent
 
 
 def test_each_job_has_estimates_of_its_own(bank: Bank) -> None:
