@@ -269,6 +269,13 @@ def test_the_numbers_of_the_designs_follow_from_what_is_asked(bank: Bank) -> Non
     )
     assert f"takes {200e3 * 2 * 32 * 8 * 128 * 2 / 1e9:.0f} GB" in long
     assert f"about {1e23 / 6 / 8e9 / 1e12:.1f} trillion" in said("Dense, or a mixture of experts?")
+    assert f"are {512 * 6 / 60:.0f} GPU hours" in said("A run on 512 GPUs stands still")
+    saving, best = said("Checkpoints of a terabyte"), math.sqrt(2 * 4 * 480)
+    assert f"are {14 * 70} GB" in saving and f"so {12 * 70} GB suffice" in saving and f"= {best:.0f} minutes" in saving
+    assert f"costs {100 * 4 / best:.1f} %" in saving and f"another {100 * best / 2 / 480:.1f} %" in saving
+    assert f"the restarts {100 * 10 / 480:.1f} %" in saving and f"falls to {math.sqrt(2 * 2 / 60 * 480):.1f}" in saving
+    assert f"minutes are {840 / (5.7 * 60):.1f} GB a second" in saving and f"gathers {2 * 70} GB" in saving
+    assert f"shard of {840 / 512:.1f} GB" in saving
 
 
 def test_a_design_is_asked_changed_and_judged_by_its_points(bank: Bank, course: Course) -> None:
