@@ -13,15 +13,19 @@ _STEM = 5
 """Words that share so many letters are one: *overflow* and *overflows*, *multiply* and *multiplied*."""
 _TERM = re.compile(r"\d[\d.,]*\d|[^\W_]{3,}")
 _COMMON = (
-    "about above after again against all also although always and another any are because been before behind below "
-    "beside besides between both but can come comes could does doesn don down each either else enough even every few "
-    "first for from further get gets give gives goes had has have here how however instead into isn its itself just "
-    "keep keeps kept less let like little long longer make makes many may mean means more most much must need needs "
-    "neither never next nor not nothing now off often once one ones only other others otherwise our out over own "
-    "rather same say says see since small smaller some something still such take takes than that the their them then "
-    "there therefore these they thing things this those though through too two under unless until upon use used uses "
-    "usually very was way well were what when where whereas whether which while who whole whose why will with within "
-    "without would yet you your"
+    "about above add added adds after again against all also although always and another any are ask asks because "
+    "been before begin begins behind below beside besides between both but call called calls can change changed "
+    "changes come comes compare could counting counts course differ different does doesn don done down each either "
+    "else enough even every few find first for found from further get gets give given gives goes had has have here "
+    "hold holds how however instead into isn its itself just keep keeps kept know known large larger later least "
+    "leave leaves left less let like little long longer look looks made make makes many may mean means more most much "
+    "must need needs neither never new next nor not nothing now number off often old once one ones only other others "
+    "otherwise our out over own part parts per place put rather read reads right run runs same say saying says see "
+    "set show shows since small smaller some something start starting starts still such take takes taking tell tells "
+    "than that the their them then there therefore these they thing things this those though through together too try "
+    "turn two under unless until upon use used uses using usually very wait waits want was way well were what when "
+    "where whereas whether which while who whole whose why will with within without work works would write writes "
+    "writing wrong yet you your"
 )
 _COMMON_WORDS = frozenset(_COMMON.split())
 

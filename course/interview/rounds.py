@@ -53,7 +53,7 @@ def followed_up(asking: Asking, points: Sequence[Point], first: str = "") -> Gen
         asked = _follow_up(point, asking.card.words)
         own = str((yield Speak(asked))) if asked else ""
         said = [f"*{point.label}:* {point.text}", own_words.wrote(own), _beside(point, own if asked else first)]
-        told.append(" ".join(filter(None, said)))
+        told.append("\\\n".join(filter(None, said)))
     asking.watch.stop()
     trap = ", and so does another trap that is a real one" if any(each.label == "The trap" for each in points) else ""
     counts = f"Which of these points did you make? Your own words count{trap}."

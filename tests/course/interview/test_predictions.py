@@ -63,7 +63,7 @@ def test_what_was_typed_of_an_answer_stands_beside_the_points(bank: Bank, course
     first, second, trap = tick.points
     assert tick.text.startswith("You wrote `` It has the range of float32: gradients don't")
     assert "**Your text seems to make this point.** It has *" in first and "You wrote" not in first
-    assert "You wrote `when something small is added`. **Your text" in second and "It lacks *" in second
+    assert "You wrote `when something small is added`.\\\n**Your text" in second and "It lacks *" in second
     assert "Your text" not in trap and "You wrote" not in trap
     assert answer.score == sum("text seems" in each for each in tick.points) / 3
 
