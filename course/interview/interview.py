@@ -99,7 +99,7 @@ class Interview:
 
         Cards that were asked together the last time come last, so that two debug rounds in a row have other faults.
         """
-        cards = [card for kind in each.kinds for card in self.bank.of(kind) if scope.holds(card)]
+        cards = [scope.weighed(card) for kind in each.kinds for card in self.bank.of(kind) if scope.holds(card)]
         order = schedule.order(cards, self.history.answers, self.bank.cards, self.clock.now(), rng, each.most)
         last = [answer.card for answer in self.history.answers if answer.round == each.name][-each.together :]
         return sorted(order, key=lambda card: each.together > 1 and card.name in last)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from course.chapters import key
 from course.interview.cards import Card
@@ -16,6 +16,10 @@ PROFILES: Mapping[str, tuple[str, str]] = {
     "classics": ("Classic machine learning and vision", "04 10 11 12 13 15 16 17 19 21 25 29"),
 }
 """The jobs that an interview can be for: the title, and the chapters that their interviews ask about."""
+CORE: Mapping[str, str] = {"pytorch": "02 02b 03 04 06 07 07b 08 08b 09"}
+"""The chapters that a job is mainly about, where its profile has many others that every job asks about."""
+_EMPHASIS = 3.0
+"""How many times as often a profile asks about these."""
 ALSO: Mapping[str, frozenset[str]] = {
     "language-models": frozenset(
         {
@@ -119,6 +123,12 @@ class Scope:
     """The headings under which topics are taught."""
     also: frozenset[str] = frozenset()
     """The words of cards of other chapters that count as well."""
+    core: frozenset[str] = frozenset()
+    """The chapters that are asked about more often."""
+
+    def weighed(self, card: Card) -> Card:
+        """A card with the weight that it has in an interview of this scope."""
+        return replace(card, weight=card.weight * _EMPHASIS) if str(key(card.chapter)) in self.core else card
 
     def holds(self, card: Card) -> bool:
         """Whether an interview of this scope may ask a card."""
@@ -156,7 +166,8 @@ def scope(
     if unknown := sorted(named - known):
         raise LookupError(f"there is no chapter {unknown[0]!r}")
     own = PROFILES[profile][1].split() if profile else []
-    return Scope(frozenset({*own, *named} & known), tuple(words), about, ALSO.get(profile, frozenset()))
+    core = frozenset(CORE.get(profile, "").split())
+    return Scope(frozenset({*own, *named} & known), tuple(words), about, ALSO.get(profile, frozenset()), core)
 
 
 def weight(card: Card) -> float:
@@ -166,7 +177,7 @@ def weight(card: Card) -> float:
     if card.words in OFTEN:
         return max(_ASKED)
     topics = {topic for topic in card.topics if not topic.startswith("Myth")}
-    if topics and topics <= _SELDOM:
+    if (topics and topics <= _SELDOM) or card.section.startswith("Appendix"):
         return 0.25
     number = str(key(card.chapter))
     return next((often for often, chapters in _ASKED.items() if number in chapters.split()), 1.0)

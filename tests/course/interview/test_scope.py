@@ -14,7 +14,7 @@ from course.interview import schedule, tasks
 from course.interview import screen as screens
 from course.interview.bank import Bank
 from course.interview.cards import Card
-from course.interview.scope import ALSO, OFTEN, PROFILES, UNASKED, Plan
+from course.interview.scope import ALSO, CORE, OFTEN, PROFILES, UNASKED, Plan
 from course.site.lessons import key
 from tests.course.interview.holding import NOON, asked, drawn_of
 
@@ -148,3 +148,20 @@ def test_what_an_interview_cannot_be_about_is_said(course: Course, options: list
     done = CliRunner().invoke(main, ["--root", str(course.root), "interview", *options])
     assert done.exit_code == 2 and told in done.output
     assert not (course.mine / "interview" / "history.json").exists()
+
+
+def test_internals_are_asked_about_pytorch_itself(bank: Bank, tmp_path: Path) -> None:
+    """Most of the profile's chapters, such as losses and the loop, are asked about in every job."""
+    core = CORE["pytorch"].split()
+    drawn = [drawn_of(bank, tmp_path, Plan(profile="pytorch", seed=seed)) for seed in range(60)]
+    questions = [card for each in drawn for card in asked(each, "explain")]
+    assert sum(str(key(card.chapter)) in core for card in questions) > 0.5 * len(questions)
+    problems = [card.words for each in drawn for card in asked(each, "whiteboard")]
+    engine = {"graph_run_backward", "views_view_strides", "graph_matmul", "modules_setattr"}
+    parts = {*engine, "broadcast_shape_rule", "data_collate", "norm_dropout", "sixteen_scaler"}
+    assert engine <= {*problems} and sum(each in parts for each in problems) > 0.4 * len(problems)
+
+
+def test_an_appendix_is_seldom_asked_about(bank: Bank) -> None:
+    (card,) = (each for each in bank.of("question") if each.words.startswith("How does a static graph compute"))
+    assert card.section.startswith("Appendix") and card.weight == 0.25
