@@ -13,6 +13,9 @@ _PROPERTY = re.compile(
 )
 
 
+_UNWRITTEN = re.compile(r"^NotImplementedError:\s*$", re.MULTILINE)
+
+
 def laid_out(message: str, known: Collection[str]) -> str:
     """A judge's message in Markdown: what is said about known mistakes as paragraphs, and compared values as they are.
 
@@ -24,6 +27,7 @@ def laid_out(message: str, known: Collection[str]) -> str:
         return line in known or line.partition(": ")[2] in known or line.startswith("Right: ")
 
     parts = list[str]()
+    message = _UNWRITTEN.sub("The stub's `raise NotImplementedError()` was reached: nothing is written there.", message)
     for said, group in itertools.groupby(_joined(_PROPERTY.sub(_property, message).splitlines()), is_said):
         lines = list(group)
         parts += lines if said or len(lines) == 1 else ["\n".join(["```text", *lines, "```"])]

@@ -260,6 +260,11 @@ def test_a_property_that_does_not_hold_is_said_in_words_and_once() -> None:
     assert other == "two: this should not hold: it grew"
 
 
+def test_an_empty_stub_is_said_in_words() -> None:
+    told = verdicts.laid_out("NotImplementedError:", [])
+    assert told == "The stub's `raise NotImplementedError()` was reached: nothing is written there."
+
+
 def test_a_method_that_tensors_lack_is_said_and_costs_nothing() -> None:
     """PyTorch's own Adam calls `addcmul_`, which mytorch doesn't have."""
     told = verdicts.unknown("addcmul_", ["zeros"], "AttributeError: 'Tensor' object has no attribute 'addcmul_'")
