@@ -86,6 +86,7 @@ def test_what_is_asked_in_two_words_or_more_alike_is_known_as_the_same(bank: Ban
         "Does `torch.compile` use this graph?",
         "What does the padding of a max pool contain?",
         'What does `torch.device("cuda")` mean?',
+        "`to(device)` or `.cuda()`?",
         "`torch.Tensor` or `torch.tensor`?",
         "Why save the optimizer, and what is in its `state_dict`?",
         "What is in an ONNX file?",
