@@ -17,7 +17,7 @@ from course.interview import history, rounds, tasks
 from course.interview.bank import Bank
 from course.interview.history import History, Item
 from course.interview.interview import Interview
-from course.interview.prompts import Choose, Edit, Say, Tick, Write
+from course.interview.prompts import Choose, Edit, Say, Speak, Tick, Write
 from course.interview.scope import PROFILES, Plan
 from course.site.lessons import slug
 from tests.course.interview.holding import NOON, Time, at, drawn_of, hold, in_terminal, talked
@@ -93,8 +93,8 @@ def test_an_answer_may_be_fixed_for_half_of_what_that_adds(bank: Bank, course: C
         if isinstance(prompt, Edit):
             prompt.path.write_text(next(answers))
             return 0
-        if isinstance(prompt, Tick):
-            return [True] * 3
+        if isinstance(prompt, Speak | Tick):
+            return [True] * 3 if isinstance(prompt, Tick) else ""
         fix = "fix it, for half of what it adds"
         return prompt.options.index(fix) if fix in prompt.options else 0
 
