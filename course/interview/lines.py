@@ -6,8 +6,9 @@ import ast
 import re
 from functools import partial
 
-from course.interview import estimates, judged, predictions, programs, quantities, tasks, values, verdicts
+from course.interview import judged, predictions, programs, quantities, tasks, values, verdicts
 from course.interview.asking import AGAIN, Asking, Round, a_line, is_pass, timed, understood
+from course.interview.estimate import Estimate
 from course.interview.prompts import Say, Talk, Wait, code
 from course.learner.practice import Exercise
 
@@ -111,7 +112,7 @@ class Estimates(Round):
     name, title, kinds, seconds, share = "estimate", "Estimate", ("estimate",), 120, 4
 
     def talk(self, asking: Asking) -> Talk:
-        estimate: estimates.Estimate = asking.card.about
+        estimate: Estimate = asking.card.about
         numbers, told = estimate.drawn(asking.rng), estimate.task(asking.card.about.drawn(asking.rng))
         again, sure = False, None
         while sure is None:
