@@ -41,7 +41,8 @@ def notebooks(paths: Iterable[Path]) -> list[Path]:
 def _overlooked(folder: Path) -> Iterator[Path]:
     """Files of another kind in the folder of a class, and folders in it that hold only such: somebody's, all the same.
 
-    A folder with chapters in it is one learner's, and what lies beside them is no answer.
+    A folder with chapters in it is one learner's, and what lies beside them is no answer. One that holds no notebook
+    itself but folders with some is a group of the class.
     """
     try:
         entries = [entry for entry in os.scandir(folder) if not entry.name.startswith(".")]
@@ -54,10 +55,20 @@ def _overlooked(folder: Path) -> Iterator[Path]:
     for entry in entries:
         path = Path(entry.path)
         if entry.is_dir(follow_symlinks=False):
-            if not any(_below(path)) and any(each.suffix.lower() in _NO_NOTEBOOK for each in path.rglob("*")):
+            if any(_below(path)):
+                yield from _overlooked(path) if _is_group(path) else ()
+            elif any(each.suffix.lower() in _NO_NOTEBOOK for each in path.rglob("*")):
                 yield path
         elif path.suffix.lower() in _NO_NOTEBOOK and called(entry.name) not in taken:
             yield path
+
+
+def _is_group(folder: Path) -> bool:
+    """Whether it holds no notebook, but several folders that do and that aren't called like chapters."""
+    inside = [path.relative_to(folder).parts for path in _below(folder)]
+    return len({parts[:1] for parts in inside}) > 1 and all(
+        len(parts) > 1 and not re.match(rf"{PATTERN}_", parts[0]) for parts in inside
+    )
 
 
 def _below(folder: Path) -> Iterator[Path]:

@@ -249,6 +249,16 @@ def test_a_learner_who_handed_in_another_file_or_folder_is_rejected_with_a_reaso
         content(tmp_path / "moe")
 
 
+def test_a_learner_in_a_group_of_the_class_is_rejected_too(tmp_path: Path) -> None:
+    theirs = ["monday/ann/01_a.ipynb", "monday/ben/work.ipynb", "monday/moe/work.pdf", "monday/paul.docx"]
+    others = ["dan/01_a/01_a.ipynb", "dan/02_b/02_b.ipynb", "dan/src/helper.py", "monday/ann/src/helper.py"]
+    for name in theirs + others:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    found = {path.relative_to(tmp_path).as_posix() for path in notebooks([tmp_path])}
+    assert found == {*theirs[:2], "monday/moe", "monday/paul.docx", *others[:2]}
+
+
 def test_a_grade_of_nothing_is_an_error(course: Course, tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["--root", str(course.root), "grade", str(tmp_path)])
     assert done.exit_code == 2
