@@ -108,7 +108,7 @@ def verify(
     tests: Callable[[Any], Any],
     shown: Sequence[str],
     rng: np.random.Generator,
-    own: Sequence[Callable[..., Any]] = (),
+    own: dict[str, Callable[..., Any]] | None = None,
 ) -> dict[str, str]:
     """Which variants of an answer the learner's tests accept: those shown, and in a grade all (`course.variants`)."""
     return _verify(tests, shown, rng, own, served)

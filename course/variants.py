@@ -125,7 +125,7 @@ def verify(
     tests: Callable[[Any], Any],
     shown: Sequence[str],
     rng: np.random.Generator,
-    own: Sequence[Callable[..., Any]] = (),
+    own: Functions | None = None,
     served: ServedVariants | None = None,
 ) -> dict[str, str]:
     """Which variants some tests accept: those for which they raise nothing, and return nothing or something true.
@@ -134,7 +134,7 @@ def verify(
         tests: called with one candidate at a time.
         shown: the variants of the learner's notebook, as text. They are tried where no others are served.
         rng: draws the order of the others, and the sizes of faults.
-        own: the functions of the learner's program, if the tests have to accept that, too.
+        own: the functions of the learner's program by their names, if the tests have to accept that, too.
         served: all variants, in a grade.
 
     Raises:
@@ -149,7 +149,7 @@ def verify(
         candidates = [served.candidate(seed, int(place)) for place in rng.permutation(served.count)]
     if own:
         names = ["your own program", *names]
-        candidates = [_candidate({each.__name__: each for each in own}), *candidates]
+        candidates = [_candidate(own), *candidates]
     return {name: _verdict(tests, each) for name, each in zip(names, candidates, strict=True)}
 
 

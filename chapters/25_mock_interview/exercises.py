@@ -1520,7 +1520,8 @@ shown_by_yours = {
     "weights after it": [trained["1.v"], trained["tokens"]],
     "written": generate(weights, prompt, 5),
 }
-own = [forward, logits, loss_and_gradients, rate, clipped, update, train, generate]
+names = "forward logits loss_and_gradients rate clipped update train generate"
+own = {name: globals()[name] for name in names.split()}
 check.show(
     {**shown_by_yours, **check.verify(tests, shown, check.rng(), own)},
     rtol=1e-3,
@@ -1867,7 +1868,8 @@ yours = {
     "speculated": [speculate(target, draft, draw(draft, 1 - u), u, again) for u, again in pairs.tolist()],
     "written": [generate(weights, prompt, uniforms, 1.5, 0.95, penalty, 3) for penalty in (1.0, 2.0)],
 }
-own = [softmax, prefill, attend, decode, penalized, nucleus, draw, speculate, generate]
+names = "softmax prefill attend decode penalized nucleus draw speculate generate"
+own = {name: globals()[name] for name in names.split()}
 check.show(
     {**yours, **check.verify(tests, shown, check.rng(), own)},
     each="refused",

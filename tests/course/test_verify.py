@@ -340,7 +340,7 @@ def debug(more: str = "") -> str:
     kinds += ['right="the sum of two"', 'right="another order"', 'right="in one line"']
     faults += ["# - y = 2 * x\n# + y = x + x", "# - y = 2 * x\n# + y = x * 2", "# - y = 2 * x\n# + y = 2 * x + 0"]
     variants = [f' variant="total" {kind}\n# It is.\n{edits}' for kind, edits in zip(kinds, faults, strict=True)]
-    own = "{'both': both(check.seed()), **check.verify(tests, shown, check.rng(), [double, both])}"
+    own = "{'both': both(check.seed()), **check.verify(tests, shown, check.rng(), {'double': double, 'both': both})}"
     checks = [f' check="total"\ncheck.show({own}, each="refused")']
     hints = [f' [markdown] hint="total"\n# {n}' for n in range(3)]
     mutants = [f' mutant="total"\n# Weak {n}\n# It is.\ndef tests(program):\n    program.both({n})' for n in range(2)]
@@ -359,6 +359,7 @@ def test_a_program_to_debug_is_graded_by_its_values_and_its_tests(tmp_path: Path
     some = "def tests(program):\n    assert program.both(2) < 13"  # sees five of eight faults
     strict = "def tests(program):\n    assert program.both(2) == 7"
     faulty = PROGRAM.replace("2 * x", "3 * x")
+    bound = "import functools, operator\ndouble = functools.partial(operator.mul, 2)\nboth = lambda x: double(x) + 1"
     made = read_exercises(tmp_path / "chapters" / "01_total" / "exercises.py")
     with tried(made, Course(tmp_path), 7, Limits()) as trial:
         items = score(
@@ -371,10 +372,11 @@ def test_a_program_to_debug_is_graded_by_its_values_and_its_tests(tmp_path: Path
                     (PROGRAM, strict),
                     (faulty, good),
                     (faulty, strict),
+                    (bound, good),
                 )
             ),
         )
-    assert [item.points for item in items] == [4, 2, 0, 0, 0], [item.message for item in items]
+    assert [item.points for item in items] == [4, 2, 0, 0, 0, 4], [item.message for item in items]
 
 
 def _of_the_course() -> list[Any]:
