@@ -563,6 +563,59 @@ def update(self, new_scale=None):
     self.stepped.clear()
 
 
+# %% answer="sixteen_scaler" wrong="adapts the scale once for each optimizer"
+def unscale_(self, optimizer):
+    if not self.enabled:
+        return
+    if id(optimizer) in self.stepped:
+        raise RuntimeError("unscale_() is being called after step().")
+    if id(optimizer) in self.finite:
+        raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+    grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+    if any(g.dtype is float16 for g in grads):
+        raise ValueError("Attempting to unscale FP16 gradients.")
+    with no_grad():
+        self.finite[id(optimizer)] = [bool(g.isfinite().all()) for g in grads]
+        for g in grads:
+            g.mul_(1 / self.factor)
+
+
+def step(self, optimizer, *args, **kwargs):
+    if not self.enabled:
+        return optimizer.step(*args, **kwargs)
+    if "closure" in kwargs:
+        raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+    if id(optimizer) in self.stepped:
+        raise RuntimeError("step() has already been called since the last update().")
+    if id(optimizer) not in self.finite:
+        self.unscale_(optimizer)
+    found = self.finite[id(optimizer)]
+    assert found, "No inf checks were recorded for this optimizer."
+    self.stepped.add(id(optimizer))
+    if all(found):
+        return optimizer.step(*args, **kwargs)
+    return None
+
+
+def update(self, new_scale=None):
+    if not self.enabled:
+        return
+    if new_scale is not None:
+        self.factor = new_scale
+    else:
+        assert any(self.finite.values()), "No inf checks were recorded prior to update."
+        for flags in self.finite.values():
+            if not all(flags):
+                self.factor *= self.backoff_factor
+                self.good_steps = 0
+            else:
+                self.good_steps += 1
+                if self.good_steps == self.growth_interval:
+                    self.factor *= self.growth_factor
+                    self.good_steps = 0
+    self.finite.clear()
+    self.stepped.clear()
+
 # %% answer="sixteen_master" right="as first written, from the task alone"
 def take_gradients(self):
     for copy, weight in zip(self.copies, self.weights, strict=True):

@@ -537,15 +537,16 @@ def calls(*names, gradients=True, factor=1.0, kind=None, **options):
     return check.error(last), parameters[0].grad
 
 
-def two():
-    """Two optimizers, one of which finds an infinite gradient."""
+def two(*factors):
+    """Two optimizers, of which one or both may find an infinite gradient."""
     parameters, _, scaler = made()
     optimizers = [mytorch.optim.SGD([each], lr=1.0) for each in parameters[:2]]
-    backward(parameters, scaler, float("inf"), which=0)
+    for each, slope, factor in zip(parameters, slopes, factors, strict=False):
+        scaler.scale((each * float(slope) * factor).sum()).backward()
     for each in optimizers:
         scaler.step(each)
     scaler.update()
-    return scaler.get_scale(), [each[0].item() for each in parameters]
+    return scaler.get_scale(), scaler.good_steps, [each[0].item() for each in parameters]
 
 
 def returned(enabled, factor):
@@ -582,7 +583,7 @@ check.show(
         "overflows in rounds 2, 3 and 5": rounds([1.0, infinite, infinite, 1.0, float("nan"), 1.0, 1.0, 1.0, 1.0]),
         "unscaled by hand": rounds([1.0, infinite, 1.0], before=lambda scaler, optimizer: scaler.unscale_(optimizer)),
         "other factors": rounds([1.0, infinite] + [1.0] * interval, growth_factor=4.0, backoff_factor=0.25),
-        "two optimizers": two(),
+        "two optimizers": [two(infinite, 1.0), two(1.0, infinite), two(infinite, infinite), two(1.0, 1.0)],
         "returned": [returned(True, 1.0), returned(True, infinite), returned(False, infinite)],
         "unscaled twice": calls("unscale_", "unscale_"),
         "unscaled after the step": calls("step", "unscale_"),

@@ -2211,6 +2211,109 @@ class Prefixes:
         return gone
 
 
+# %% answer="serve_prefix" wrong="a prompt that is known entirely holds its last block"
+class Prefixes:
+    def __init__(self, size: int) -> None:
+        self.size, self.time = size, 0
+        self.entries: dict[tuple, int] = {}
+        self.used: dict[tuple, int] = {}
+        self.users: dict[tuple, int] = {}
+
+    def keys(self, tokens, salt=""):
+        parent, result = salt, []
+        for i in range(0, len(tokens) - self.size + 1, self.size):
+            parent = (parent, tuple(tokens[i : i + self.size]))
+            result.append(parent)
+        return result
+
+    def match(self, prompt, salt=""):
+        self.time += 1
+        found = []
+        for key in self.keys(prompt, salt):
+            if key not in self.entries:
+                break
+            self.used[key] = self.time
+            self.users[key] += 1
+            found.append(self.entries[key])
+        if found and len(found) * self.size == len(prompt):
+            found.pop()
+        return found
+
+    def insert(self, tokens, blocks, salt=""):
+        self.time += 1
+        for key, block in zip(self.keys(tokens, salt), blocks):
+            if key not in self.entries:
+                self.entries[key] = block
+                self.users[key] = 0
+            self.used[key] = self.time
+
+    def release(self, prompt, count, salt=""):
+        for key in self.keys(prompt, salt)[:count]:
+            self.users[key] -= 1
+
+    def evict(self, count):
+        gone = []
+        while len(gone) < count:
+            parents = {key[0] for key in self.entries}
+            free = [key for key in self.entries if self.users[key] == 0 and key not in parents]
+            if not free:
+                break
+            key = min(free, key=lambda each: (self.used[each], self.entries[each]))
+            gone.append(self.entries.pop(key))
+            del self.used[key], self.users[key]
+        return gone
+
+
+# %% answer="serve_prefix" wrong="inserting a known block lets all users go"
+class Prefixes:
+    def __init__(self, size: int) -> None:
+        self.size, self.time = size, 0
+        self.entries: dict[tuple, int] = {}
+        self.used: dict[tuple, int] = {}
+        self.users: dict[tuple, int] = {}
+
+    def keys(self, tokens, salt=""):
+        parent, result = salt, []
+        for i in range(0, len(tokens) - self.size + 1, self.size):
+            parent = (parent, tuple(tokens[i : i + self.size]))
+            result.append(parent)
+        return result
+
+    def match(self, prompt, salt=""):
+        self.time += 1
+        found = []
+        for key in self.keys(prompt[: max(len(prompt) - 1, 0)], salt):
+            if key not in self.entries:
+                break
+            self.used[key] = self.time
+            self.users[key] += 1
+            found.append(self.entries[key])
+        return found
+
+    def insert(self, tokens, blocks, salt=""):
+        self.time += 1
+        for key, block in zip(self.keys(tokens, salt), blocks):
+            self.entries.setdefault(key, block)
+            self.used[key] = self.time
+            self.users[key] = 0
+
+    def release(self, prompt, count, salt=""):
+        for key in self.keys(prompt, salt)[:count]:
+            self.users[key] -= 1
+
+    def evict(self, count):
+        gone = []
+        while len(gone) < count:
+            parents = {key[0] for key in self.entries}
+            free = [key for key in self.entries if self.users[key] <= 0 and key not in parents]
+            if not free:
+                break
+            key = min(free, key=lambda each: (self.used[each], self.entries[each]))
+            gone.append(self.entries.pop(key))
+            del self.used[key], self.users[key]
+        return gone
+
+
 # %% answer="serve_prefix" right="the salt itself as the first parent"
 class Prefixes:
     def __init__(self, size):

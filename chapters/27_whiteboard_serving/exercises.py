@@ -2217,6 +2217,12 @@ first, second = index.match([*system, 99]), index.match([*system, 98])
 index.release([*system, 99], len(first))
 shown["two users, one lets go"] = index.evict(9)
 shown["what the others found"] = [second, index.match([*system, 97])]
+index = fresh((system, [3, 1]))
+shown["what a prompt of whole blocks holds"] = [index.match(system), index.evict(9)]
+index = fresh((system, [3, 1]))
+index.match([*system, 99])
+index.insert([*system, 99], [3, 1])
+shown["a request inserts what it holds"] = index.evict(9)
 index = fresh((system, [3, 1], "a"), (system, [6, 2], "b"))
 first, second = index.match([*system, 99], "a"), index.match([*system, 99], "b")
 index.release(system, len(first), "a")
