@@ -290,7 +290,8 @@ def forward():
     With a cache, these tokens follow the cached ones: their positions start at `len(cache)`, their keys, rotated, and
     values are appended, and the cache holds `self.kv_heads` heads. Without a cache, positions start at 0. Rotate
     queries and keys with `self.theta`, or leave them unrotated if that is None. Each token attends to all cached
-    tokens, to itself, and to the new tokens before it. A boolean mask is True where a query may attend.
+    tokens, to itself, and to the new tokens before it. A boolean mask is True where a query may attend. What you make,
+    such as positions and a mask, belongs on the device of `x`.
     """
 
 

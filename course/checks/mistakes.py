@@ -30,13 +30,15 @@ def explanations(mistakes: Iterable[Mistake], expected: Values, shown: Values, w
     """What to say about an answer's wrong values: the mistakes that give the same, those that explain most first.
 
     Unless these explain all of them, an answer can agree by chance: it refuses nothing, say, and a mistake lets one
-    text through. A mistake then has to give two different values of the answer, or an array that is half of them.
+    text through. A mistake then has to give two different values of the answer, or an array that is half of them. And a
+    single wrong value is explained only by a mistake that gets nothing else wrong, for the answer got the rest right.
     """
     mine = _fingerprints(expected, shown, wrong)
     kinds = {name: shown.get(name, {}).get("kind", "") for name in mine}
     weak = {name for name, kind in kinds.items() if kind in _FEW}
     rich = {name for name, kind in kinds.items() if kind in _MANY}
-    found = [(each["says"], _agreeing(each, mine, weak), len(each["values"])) for each in mistakes]
+    possible = [each for each in mistakes if len(mine) > 1 or each["values"].keys() <= mine.keys()]
+    found = [(each["says"], _agreeing(each, mine, weak), len(each["values"])) for each in possible]
     chosen: list[tuple[str, bool]] = []
     left = set(mine)
     while left:

@@ -214,6 +214,11 @@ def test_each_wrong_value_has_its_own_explanation() -> None:
     assert explained(known, a=2) == []
 
 
+def test_a_single_wrong_value_is_not_explained_by_a_mistake_that_gets_more_wrong() -> None:
+    assert explained({"AB": {"a": 0, "b": [0.0]}}, a=0) == []
+    assert explained({"AB": {"a": 0, "b": [0.0]}, "A": {"a": 0}}, a=0) == ["A"]
+
+
 def test_at_most_three_explanations_each_once() -> None:
     known = {letter: {letter: "wrong"} for letter in "abcd"}
     assert explained(known, a="wrong", b="wrong", c="wrong", d="wrong") == ["a", "b", "c"]
