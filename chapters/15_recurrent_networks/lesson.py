@@ -386,7 +386,7 @@ print(*(f"{name} differ by {gap.abs().max().item():.1f}" for name, gap in ends.i
 #
 # ## Milestone: a bidirectional LSTM on a packed batch
 # The next cell copies the weights of a two-layer bidirectional LSTM into your library and feeds both a *packed* batch, three
-# sequences of different lengths without padding ([the end](#Padding-and-packed-sequences) explains how). Then it trains both for
+# sequences of different lengths without padding ([the end](15_recurrent_networks.ipynb#Padding-and-packed-sequences) explains how). Then it trains both for
 # three steps and prints their losses:
 
 # %% tags=["proof-milestone"]
