@@ -21,6 +21,7 @@ _EXPORTED = re.compile(  # of a chapter's notebook, by Jupyter or by hand
 )
 
 _NO_NOTEBOOK = (".py", ".pdf", ".doc", ".docx", ".odt", ".rtf", ".pages")
+_OF_TOOLS = ("conftest.py", "setup.py", "__init__.py")  # whose names no student has
 
 _HAND_IN = "hand in the file that ends with .ipynb"
 
@@ -59,7 +60,7 @@ def _overlooked(folder: Path) -> Iterator[Path]:
                 yield from _overlooked(path) if _is_group(path) else ()
             elif any(each.suffix.lower() in _NO_NOTEBOOK for each in path.rglob("*")):
                 yield path
-        elif path.suffix.lower() in _NO_NOTEBOOK and called(entry.name) not in taken:
+        elif path.suffix.lower() in _NO_NOTEBOOK and called(entry.name) not in taken and entry.name not in _OF_TOOLS:
             yield path
 
 
