@@ -1050,7 +1050,7 @@ with check.install(accumulate_grad, "minitorch.autograd.engine:accumulate_grad")
     (e * (first + 2.0**-40)).sum().backward()
     curvature = torch.autograd.grad(d.grad.sum(), d)[0] if history else None
     single = torch.zeros(1, requires_grad=True)
-    check.intact(accumulate_grad, single, given[:1], False)
+    check.intact(torch.autograd.engine.accumulate_grad, single, given[:1], False)  # yours, as installed
 check.show(
     {
         "factors": [first, second],

@@ -88,10 +88,10 @@ def original(*arguments, **keywords):
     with_a_thread_that_undoes_everything="""
 taken = found()
 def undo():
-    from course import check
+    import course.learner.install as installing
     sys.setswitchinterval(1e-6)
     while True:
-        check.locked = lambda *arguments: contextlib.nullcontext()
+        installing.locked = lambda *arguments: contextlib.nullcontext()
 threading.Thread(target=undo, daemon=True).start()
 def original(*arguments, **keywords):
     return taken(*arguments, **keywords)""",
@@ -108,7 +108,9 @@ def delegates(target: Target, text: str) -> str:
 def nothing(mine, target, lock=True):
     yield
 check.install.__wrapped__.__code__ = nothing.__code__""",
-    lock_patched="check.locked = lambda *arguments: contextlib.nullcontext()",
+    lock_patched="""
+import course.learner.install as installing
+installing.locked = lambda *arguments: contextlib.nullcontext()""",
     lock_recoded="""
 from course.learner import lock
 lock.functions_of.__code__ = (lambda part, path: []).__code__""",
@@ -142,8 +144,9 @@ def hook(info=None):
 get_ipython().events.register("pre_run_cell", hook)
 get_ipython().events.register("pre_execute", hook)""",
     trace_function="""
+import course.learner.install as installing
 def trace(frame, event, argument):
-    check.locked = lambda *arguments: contextlib.nullcontext()
+    installing.locked = lambda *arguments: contextlib.nullcontext()
 sys.settrace(trace)
 sys.setprofile(trace)""",
 )
