@@ -10,7 +10,7 @@ def by_name(reasons: dict[str, str]) -> dict[str, str]:
 DIFFERENT = by_name(
     {
         "Sparse tensors that are no matrices in coordinates: out of scope.": """
-            torch.narrow_copy torch.sparse_coo_tensor Tensor.to_sparse torch.sparse_csr_tensor Tensor.to_sparse_csr
+            torch.narrow_copy torch.sparse_coo_tensor Tensor.to_sparse Tensor.to_sparse_csr
         """,
         "Devices other than the CPU are refused in other words.": """
             Generator.clone_state torch.set_default_device accelerator.synchronize accelerator.get_device_capability

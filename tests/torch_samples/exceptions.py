@@ -25,7 +25,7 @@ _REASONS: dict[str, dict[str, str]] = {
         ),
         "PyTorch refuses to resize memory that belongs to NumPy": "cat",
         "worded as for the other pools": "nn.functional.max_pool1d",
-        "one sentence says of all functions that `out=` has another type": "amax amin complex multinomial",
+        "one sentence says of all functions that `out=` has another type": "amax amin multinomial",
     },
     "out": {
         "the signs of eigenvectors are free: MKL and OpenBLAS choose them differently": ("linalg.eig linalg.eigh"),
