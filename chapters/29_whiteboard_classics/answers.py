@@ -2063,3 +2063,78 @@ def average_precision(scores, labels):
         return np.nan
     hits, taken = _curve(scores, labels)
     return float(np.sum(np.diff(hits, prepend=0) / hits[-1] * hits / taken))
+
+
+# %% answer="classics_kmeans" wrong="ends when every label has changed"
+def spread(x, k, generator):
+    centers = [x[generator.integers(len(x))]]
+    while len(centers) < k:
+        nearest = np.min([((x - center) ** 2).sum(1) for center in centers], axis=0)
+        total = nearest.sum()
+        weights = nearest / total if total else np.full(len(x), 1 / len(x))
+        centers.append(x[generator.choice(len(x), p=weights)])
+    return np.array(centers)
+
+
+def lloyd(x, centers, steps):
+    def assign():
+        squared = np.stack([((x - center) ** 2).sum(1) for center in centers], axis=1)
+        return squared.argmin(1), float(squared.min(1).sum())
+
+    centers = centers.copy()
+    labels, inertia = assign()
+    for _ in range(steps):
+        for index in range(len(centers)):
+            if (labels == index).any():
+                centers[index] = x[labels == index].mean(0)
+        before = labels
+        labels, inertia = assign()
+        if (labels != before).all():
+            break
+    return centers, labels, inertia
+
+
+# %% answer="classics_nms" wrong="`where` without `out` leaves whatever was in memory where the union has no area"
+def iou(a, b):
+    low, high = np.maximum(a[:, None, :2], b[None, :, :2]), np.minimum(a[:, None, 2:], b[None, :, 2:])
+    inside = np.clip(high - low, 0, None).prod(-1)
+    union = (a[:, 2:] - a[:, :2]).prod(-1)[:, None] + (b[:, 2:] - b[:, :2]).prod(-1) - inside
+    return np.divide(inside, union, where=union > 0)
+
+
+def nms(boxes, scores, classes, threshold):
+    kept, overlap = [], iou(boxes, boxes)
+    for index in np.argsort(-scores, kind="stable").tolist():
+        if not any(classes[each] == classes[index] and overlap[index, each] > threshold for each in kept):
+            kept.append(index)
+    return kept
+
+
+# %% answer="classics_nms" right="`where` without `out`, and 0 filled in afterwards"
+def iou(a, b):
+    low, high = np.maximum(a[:, None, :2], b[None, :, :2]), np.minimum(a[:, None, 2:], b[None, :, 2:])
+    inside = np.clip(high - low, 0, None).prod(-1)
+    union = (a[:, 2:] - a[:, :2]).prod(-1)[:, None] + (b[:, 2:] - b[:, :2]).prod(-1) - inside
+    return np.where(union > 0, np.divide(inside, union, out=None, where=union > 0), 0.0)
+
+
+def nms(boxes, scores, classes, threshold):
+    kept, overlap = [], iou(boxes, boxes)
+    for index in np.argsort(-scores, kind="stable").tolist():
+        if not any(classes[each] == classes[index] and overlap[index, each] > threshold for each in kept):
+            kept.append(index)
+    return kept
+
+
+# %% answer="classics_knn" wrong="partitioned at the second smallest distance, where the kth is wanted"
+def knn(train, labels, queries, k, tile):
+    near, chosen = np.empty((len(queries), k), int), np.empty(len(queries), labels.dtype)
+    for start in range(0, len(queries), tile):
+        squared = ((queries[start : start + tile, None] - train) ** 2).sum(-1)
+        farthest = np.partition(squared, min(1, k - 1), axis=1)[:, k - 1]
+        for row, distances in enumerate(squared, start):
+            candidates = np.flatnonzero(distances <= farthest[row - start])
+            near[row] = candidates[np.argsort(distances[candidates], kind="stable")][:k]
+            votes = labels[near[row]]
+            chosen[row] = votes[(votes[:, None] == votes).sum(1).argmax()]
+    return near, chosen

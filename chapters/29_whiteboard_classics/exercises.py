@@ -606,6 +606,8 @@ alone = spread(x[:1], 1, Drawn([0]))
 lonely = np.array([x[0], x[1], [90.0, 90.0], x[0]])
 start = x[[0, 1, 2]].copy()
 far = x + 1e8
+angles = np.radians([25, 155, 145, 275, 35, 265])
+ring = generator.uniform(1, 3) * np.stack([np.cos(angles), np.sin(angles), np.repeat([-0.1, 0, 0.1], 2)], 1)
 check.show(
     {
         "draws": draws,
@@ -618,6 +620,7 @@ check.show(
         "no move": lloyd(x, start, 0),
         "one move": lloyd(x, start, 1),
         "until nothing changes": lloyd(x, chosen, 100),
+        "a first move that changes every label": lloyd(ring, np.outer([-0.1, 0, 0.1], [0, 0, 1]), 9),
         "10⁻⁸ apart, until nothing changes": [
             each * scale for each, scale in zip(lloyd(1e-8 * x, 1e-8 * start, 100), (1e8, 1, 1e16), strict=True)
         ],
@@ -1158,7 +1161,16 @@ def nms(boxes: np.ndarray, scores: np.ndarray, classes: np.ndarray, threshold: f
 
 
 # %% check="classics_nms"
+from unittest import mock
+
 generator = check.rng()
+
+
+def divide(a, b, out=None, where=True, **named):
+    """`np.divide`, with 7 in memory that nobody has written yet."""
+    if out is None and where is not True:
+        out = np.full(np.broadcast_shapes(np.shape(a), np.shape(b)), 7.0)
+    return np.true_divide(a, b, out=out, where=where, **named)
 
 
 def boxes_at(centers, size=4.0):
@@ -1177,12 +1189,14 @@ scores, kinds = np.round(generator.random(20), 1), generator.integers(0, 2, 20)
 row = np.array([[0.0, 0, 4, 2], [2, 0, 6, 2], [4, 0, 8, 2], [6, 0, 10, 2]])
 down = np.array([0.9, 0.8, 0.7, 0.6])
 zero = np.zeros(4, int)
+with mock.patch.object(np, "divide", divide):
+    special = iou(edge, edge)
 spread_out = np.array([[9.0, 9, 11, 11], [-12, -12, -10, -10], [18, 18, 20, 20], [-11, -11, -9, -9]])
 check.show(
     {
         "IoU": iou(a, b),
         "of one box": iou(a[:1], b),
-        "of special boxes": iou(edge, edge),
+        "of special boxes": special,
         "of none": iou(a[:0], b).shape,
         "of tiny boxes": iou(1e-6 * a, 1e-6 * b),
         "kept": check.intact(nms, crowd, scores, kinds, 0.3),
@@ -1257,6 +1271,27 @@ def iou(a, b):
     union = (a[:, 2:] - a[:, :2]).prod(-1)[:, None] + (b[:, 2:] - b[:, :2]).prod(-1) - inside
     with np.errstate(all="ignore"):
         return inside / union
+
+
+def nms(boxes, scores, classes, threshold):
+    kept = []
+    overlap = iou(boxes, boxes)
+    for index in np.argsort(-scores, kind="stable").tolist():
+        rivals = [each for each in kept if classes[each] == classes[index]]
+        if not (overlap[index, rivals] > threshold).any():
+            kept.append(index)
+    return kept
+
+
+# %% mutant="classics_nms"
+# Memory that nobody wrote
+# With `where` and without `out`, NumPy leaves the elements that it skips as they are in memory, which may be anything. Pass an `out` of zeros.
+def iou(a, b):
+    low = np.maximum(a[:, None, :2], b[None, :, :2])
+    high = np.minimum(a[:, None, 2:], b[None, :, 2:])
+    inside = np.clip(high - low, 0, None).prod(-1)
+    union = (a[:, 2:] - a[:, :2]).prod(-1)[:, None] + (b[:, 2:] - b[:, :2]).prod(-1) - inside
+    return np.divide(inside, union, where=union > 0)
 
 
 def nms(boxes, scores, classes, threshold):
@@ -2568,6 +2603,7 @@ check.show(
         "far from the origin": knn(train + 1e8, labels, queries + 1e8, 4, 5),
         "distances that differ by 10⁻⁸": knn(np.array([[1 + 1e-8], [1.0], [-1.0]]), vote[:3], np.zeros((1, 1)), 2, 1),
         "no queries": knn(train, labels, queries[:0], 2, 3),
+        "300 of 600 points, each sixtieth of them": knn(many, labels.repeat(20), queries[:3, :2], 300, 2)[0][:, ::60],
         "at most a tenth of Q·N numbers in memory": peak_of(lambda: knn(many, many[:, 0] > 0.5, many + 0.01, 3, 5))
         < 8 * 600**2 / 10,
     },
