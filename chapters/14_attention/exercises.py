@@ -2005,6 +2005,14 @@ def looked(query, key, value, batch_first=False, **options):
     return problem or [each if each is None else each.detach() for each in results[0]]
 
 
+def again(query, key, value):
+    """What a layer gives for a second input that has the shapes of the first."""
+    mytorch.manual_seed(check.seed())
+    layer = mytorch.nn.MultiheadAttention(E, heads)
+    layer(query, key, value)
+    return [each.detach() for each in layer(2 * query, key - 1, -value)]
+
+
 def dtype_of(each):
     """The dtype of a layer's result, with a boolean mask."""
     layer = mytorch.nn.MultiheadAttention(4, 2).to(each)
@@ -2038,6 +2046,7 @@ check.show(
         "padding": looked(query, key, value, key_padding_mask=mytorch.tensor(padding)),
         "padding of (L, E)": looked(*single, key_padding_mask=mytorch.tensor(padding[0])),
         "both masks": looked(*turned, True, key_padding_mask=mytorch.tensor(padding), attn_mask=causal),
+        "one layer, two inputs of the same shapes": again(query, key, value),
         "the dtype of a bfloat16 layer's output": dtype_of(mytorch.bfloat16),
     },
     rtol=1e-3,
