@@ -10,13 +10,16 @@ import copy
 import itertools
 import re
 import textwrap
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from course.authoring.mutate import Mutation
 from course.parsed import parsed
 from course.source.cells import SOLUTION, plain, solved
 from course.source.statements import first_line
+
+Seen = Mapping[str, Mapping[str, str]]
+"""By a function's name, an annotation for each of its arguments, and for "return", from calls of it (`seen.py`)."""
 
 Spoiler = Callable[["Function"], Iterator[tuple[str, str]]]
 """Gives what it does to a function, and a body in which ANSWER stands for the call of the reference."""
@@ -77,22 +80,28 @@ _EMPTY = "empty (tensor|batch|input|list|array|sequence)s?|no elements|length 0"
 
 @dataclass(frozen=True)
 class Function:
-    """A function or method that an answer writes. `promised` is what the task and its docstring say of it."""
+    """A function or method that an answer writes. `promised` is what the task and its docstring say of it.
+
+    `seen` takes the place of the annotations that it lacks.
+    """
 
     node: ast.FunctionDef
     promised: str
+    seen: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def returns(self) -> str:
         """The annotation of the result."""
-        return ast.unparse(self.node.returns) if self.node.returns else ""
+        return ast.unparse(self.node.returns) if self.node.returns else self.seen.get("return", "")
 
     @property
     def arguments(self) -> dict[str, str]:
-        """The annotation of each argument, empty if it has none; without `self`."""
+        """The annotation of each argument, empty if nobody knows it; without `self`."""
         given = self.node.args
         named = [each for each in (*given.posonlyargs, *given.args, *given.kwonlyargs) if each.arg not in _OWN]
-        return {each.arg: ast.unparse(each.annotation) if each.annotation else "" for each in named}
+        return {
+            each.arg: ast.unparse(each.annotation) if each.annotation else self.seen.get(each.arg, "") for each in named
+        }
 
     @property
     def defaults(self) -> dict[str, str]:
@@ -140,12 +149,13 @@ class Function:
         return "\n".join([head, textwrap.indent("\n".join(lines), "    ")])
 
 
-def spoilers(solution: str, task: str) -> Iterator[Mutation]:
+def spoilers(solution: str, task: str, seen: Seen | None = None) -> Iterator[Mutation]:
     """The spoiled answers of a solution cell; `was` is the function, and `becomes` what is done to it.
 
     Args:
         solution: the cell, of which what stands between `### BEGIN SOLUTION` and `### END SOLUTION` is an answer.
         task: what is asked for, beside the docstrings.
+        seen: what arguments without an annotation are.
     """
     answer = plain(solved(solution))
     written = {
@@ -154,12 +164,12 @@ def spoilers(solution: str, task: str) -> Iterator[Mutation]:
         for line in range(answer.count("\n", 0, block.start()) + 1, answer.count("\n", 0, block.end()) + 2)
     }
     lines = answer.split("\n")
-    for name, node in _functions(parsed(answer)):
+    for name, node in functions(parsed(answer)):
         if node.body[-1].lineno not in written or any(
             isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(node)
         ):
             continue
-        function = Function(node, f"{task}\n{ast.get_docstring(node) or ''}")
+        function = Function(node, f"{task}\n{ast.get_docstring(node) or ''}", (seen or {}).get(name, {}))
         start, end = first_line(node) - 1, node.end_lineno
         for spoiler in SPOILERS:
             for does, body in spoiler(function):
@@ -171,7 +181,8 @@ def spoilers(solution: str, task: str) -> Iterator[Mutation]:
                 yield Mutation(text, name, does)
 
 
-def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
+def functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
+    """The functions and methods of an answer, each by its name or Class.name."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             yield node.name, node

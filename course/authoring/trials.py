@@ -8,11 +8,12 @@ from pathlib import Path
 from course.authoring.corpus import FILE, Answer, read_answers
 from course.authoring.equivalents import EQUIVALENTS, Equivalent, read_equivalents
 from course.authoring.mutate import Mutation, mutants
+from course.authoring.seen import every, seen
 from course.authoring.spoil import spoilers
 from course.chapters import PATTERN, key
 from course.files import Course
 from course.grading.report import Item
-from course.grading.trial import tried
+from course.grading.trial import Trial, tried
 from course.learner.names import suggestion
 from course.sandbox.launch import Limits
 from course.source.exercises import ExerciseSource, Source, SourceError, read_exercises
@@ -147,16 +148,17 @@ class Stale:
         return f"{exercise}: recorded as equivalent, but {self.why}\n{Mutation('', was, becomes)}"
 
 
-def changed(exercise: ExerciseSource) -> Iterator[Mutation]:
+def changed(exercise: ExerciseSource, trial: Trial | None = None) -> Iterator[Mutation]:
     """The mutants of an exercise's reference answer."""
     return mutants(exercise.solution.text) if exercise.solution else iter(())
 
 
-def spoiled(exercise: ExerciseSource) -> Iterator[Mutation]:
-    """The spoilers of an exercise's reference answer."""
+def spoiled(exercise: ExerciseSource, trial: Trial | None = None) -> Iterator[Mutation]:
+    """The spoilers of an exercise's reference answer; without a trial, all that could apply to an argument."""
     if exercise.solution is None or not exercise.kind.closed:
-        return iter(())
-    return spoilers(exercise.solution.text, exercise.task.text)
+        return
+    for each in [seen(trial, exercise)] if trial else [{}, *every(exercise)]:
+        yield from spoilers(exercise.solution.text, exercise.task.text, each)
 
 
 def unmade(source: Source, known: set[Equivalent]) -> list[Stale]:
@@ -176,7 +178,7 @@ def survivors(
     names: Iterable[str],
     seed: int,
     jobs: int = 1,
-    made: Callable[[ExerciseSource], Iterator[Mutation]] = changed,
+    made: Callable[[ExerciseSource, Trial], Iterator[Mutation]] = changed,
 ) -> Iterator[Found]:
     """Grade wrong answers that are `made` from the reference of these exercises, chapter by chapter.
 
@@ -190,16 +192,12 @@ def survivors(
     for path, exercises in chosen(course, names).items():
         source = read_exercises(path)
         known = {each for each in read_equivalents(path.parent / EQUIVALENTS, source) if each[0] in exercises}
-        tasks = [
-            Survivor(exercise.name, mutant)
-            for exercise in source.exercises
-            if exercise.name in exercises and exercise.kind.is_code
-            for mutant in made(exercise)
-        ]
+        written = [each for each in source.exercises if each.name in exercises and each.kind.is_code]
         stale = unmade(source, known)
-        if not tasks and not stale:
+        if not written and not stale:
             continue
         with tried(source, course, seed, _HASTY, jobs) as trial:
+            tasks = [Survivor(exercise.name, mutant) for exercise in written for mutant in made(exercise, trial)]
             items = trial.score([(task.exercise, task.mutant.text) for task in tasks], by_part=False)
         graded = list(zip(tasks, items, strict=True))
         alive = [task for task, item in graded if item.points == item.max_points]

@@ -230,3 +230,14 @@ def test_survivors_are_listed_unless_they_are_recorded_as_equivalent(own_core_co
     entry = {"was": "describe", "becomes": "works once", "because": "Nobody calls it twice."}
     (chapter / "equivalent.yml").write_text(json.dumps({"core_tensor": [entry]}))
     assert "+ works once" not in spoil(own_core_course, "core_tensor").stdout
+
+
+@pytest.mark.turns(8)
+def test_arguments_without_an_annotation_are_what_the_check_passes(own_course: Course) -> None:
+    """A record of such a spoiler can be read without running the check."""
+    said = spoil(own_course, "running_mean")
+    assert "running_mean\n- running_mean\n+ refuses a length of 1\n" in said.stdout, said.output
+    entry = {"was": "running_mean", "becomes": "refuses a length of 1", "because": "There are two values."}
+    (own_course.chapters / "01_fixture" / "equivalent.yml").write_text(json.dumps({"running_mean": [entry]}))
+    said = spoil(own_course, "running_mean")
+    assert "refuses a length of 1" not in said.output, said.output
