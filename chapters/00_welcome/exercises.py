@@ -594,7 +594,7 @@ def standardize(x):
 # %% check="welcome_repair_standardize"
 values = check.rng().normal(size=5).round(2)
 x = torch.tensor(values, requires_grad=True)
-y = standardize(x)
+y = check.intact(standardize, x)
 (y**3).sum().backward()
 shown = {"x": values, "standardized": y, "gradients": x.grad, "sum": round(x.grad.sum().item(), 6) + 0.0}
 shown["gradients times x, summed"] = round((x.grad * x).sum().item(), 6) + 0.0
