@@ -842,6 +842,8 @@ for name, x in {"row by row": row_by_row, "every other, transposed, from 3 on": 
     found = patches(x, side, step)
     values[name] = (tuple(found.shape), found.tolist())
     values[f"{name}: shares memory"] = getattr(found, "storage", None) is storage.storage
+row = storage.as_strided((1, width), (1, 2), 1)
+values["patches of one element, in a single row"] = (tuple(patches(row, 1, 1).shape), patches(row, 1, 1).tolist())
 check.show(values, text="Shape and elements of the patches, and whether they share the picture's memory.")
 
 # %% [markdown] hint="views_patches"
@@ -955,6 +957,7 @@ for heads, width in ((2, int(rng.integers(2, 4))), (3, 2)):
     values |= {f"{heads} heads: {name}": value for name, value in shown.items()}
 longer = torch.from_numpy(rng.integers(0, 100, (batch, tokens + 1, 6)))
 error = check.error(split_heads, longer[:, 1:], 2)
+values["one head, one token"] = split_heads(longer[:1, 2:3], 1).tolist()
 values |= {"longer": longer.tolist(), "2 heads of longer[:, 1:]": error or split_heads(longer[:, 1:], 2).tolist()}
 if error is None:
     split_heads(longer[:, 1:], 2).zero_()
