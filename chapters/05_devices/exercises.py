@@ -837,6 +837,7 @@ mytorch.cuda.simulate(0)
 x = mytorch.zeros(2, 2)
 error = check.error(add_positions, x)
 values["without GPUs"] = error or add_positions(x).tolist()
+values["a single token"] = error or add_positions(mytorch.ones(1, 3)).tolist()
 check.show(values, text="Device, dtype and elements of the results, where copies went, and the current GPU.")
 
 # %% [markdown] hint="devices_repair_positions"
