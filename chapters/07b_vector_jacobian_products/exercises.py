@@ -543,6 +543,8 @@ rounded = Rounded.apply(x, step, limit)
 (square,) = torch.autograd.grad((Rounded.apply(x, 0.5, 2.0) ** 2).sum(), x)
 double = torch.tensor([0.3, 1.7], dtype=torch.float64, requires_grad=True)
 (precise,) = torch.autograd.grad(Rounded.apply(double, step, limit), double, torch.full_like(double, 1 + 2.0**-40))
+single = torch.tensor([inside[2]], requires_grad=True)
+(of_single,) = torch.autograd.grad(Rounded.apply(single, step, limit), single, torch.tensor([3.0]))
 h = x * 1
 later = Rounded.apply(h, step, limit).sum()
 h.add_(5)
@@ -560,6 +562,7 @@ check.show(
         "gradient of (rounded * weight).sum()": gradient,
         "gradient of the sum of squares, step 0.5, limit 2": square,
         "2⁴⁰ times a float64 gradient of 1 + 2⁻⁴⁰, minus 1": (precise - 1) * 2.0**40,
+        "of a single element, times 3": of_single,
         "node": rounded.grad_fn.name(),
         "x was written to before backward": "a wrong gradient, unnoticed" if unnoticed else "right, or refused",
         "the gradient that was given, before": given,
@@ -796,6 +799,7 @@ with mock.patch.multiple(torch.autograd.functional, **others), check.install(hvp
         values.append(valley(place).item())
     plain = start.detach()
     torch.autograd.functional.hvp(valley, plain, v)
+    single = torch.autograd.functional.hvp(valley, plain[:1], v[:1])
 check.show(
     {
         "x": start,
@@ -807,6 +811,7 @@ check.show(
         "connected to a graph": [value.requires_grad, product.requires_grad],
         "what func itself returned has a history": [each.requires_grad for each in kept],
         "x.grad, and that of a tensor which func uses": [start.grad, scale.grad],
+        "of a single number": single,
         "an x that doesn't require grad requires it afterwards": plain.requires_grad,
         "values after 0 to 3 Newton steps": values,
     },
@@ -1163,7 +1168,9 @@ check.show(
         "x": rows,
         "x requires a gradient afterwards": rows.requires_grad,
         "loss": loss,
-        "loss of a single row": penalized_loss(weights, rows[:1], wanted[:1], 3.0),
+        "loss of a single row, which requires a gradient": penalized_loss(
+            weights, rows[:1].clone().requires_grad_(), wanted[:1], 3.0
+        ),
         "gradient of the first layer": weights[0].grad,
         "gradient of its bias": weights[1].grad,
         "gradient of the last layer": weights[2].grad,
