@@ -1148,8 +1148,10 @@ for name, scale, wanted in (
     (" at such scores, with the other labels", 5000, others),
 ):
     with torch.inference_mode():
-        loss, gradients = loss_and_gradients(x, **parameters | {"w2": scale * parameters["w2"]}, labels=wanted)
+        given = parameters | {"w2": scale * parameters["w2"]}
+        loss, gradients = check.intact(loss_and_gradients, x, **given, labels=wanted)
     shown |= {f"loss{name}": float(loss)} | {f"gradient of {each}{name}": gradients[each] for each in sizes}
+shown["of a single example"] = loss_and_gradients(x[:1], **parameters, labels=labels[:1])[1]
 check.show(
     shown,
     rtol=1e-6,
