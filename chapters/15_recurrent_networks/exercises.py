@@ -565,8 +565,9 @@ last_only = np.zeros((steps, hidden))
 last_only[-1] = 1.0
 values = {"steps, inputs, hidden": [steps, inputs, hidden]}
 for name, g in {"loss of all states": rng.normal(size=(steps, hidden)), "loss of the last state": last_only}.items():
-    found = backward_through_time(x.copy(), h.copy(), W.copy(), U.copy(), g.copy())
+    found = check.intact(backward_through_time, x, h, W, U, g)
     values |= {f"{name}: {which}": np.asarray(grad) for which, grad in zip(("W", "U", "x"), found, strict=True)}
+values["a single step"] = [np.asarray(grad) for grad in backward_through_time(x[:1], h[:1], W, U, last_only[-1:])]
 check.show(values, rtol=1e-6, text="Gradients through time.")
 
 # %% [markdown] hint="rnn_by_hand"
