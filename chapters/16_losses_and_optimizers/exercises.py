@@ -1118,6 +1118,7 @@ batches = {
     "padding": [chunk(6, 0), chunk(6, 5)],
     "another length": [chunk(8, 2), chunk(2, 0), chunk(5, 3)],
     "a chunk of padding alone": [chunk(4, 1), chunk(2, 2), chunk(3, 1)],
+    "a single chunk": [chunk(7, 2)],
 }
 values = {}
 for name, chunks in batches.items():
@@ -1131,10 +1132,11 @@ for name, chunks in batches.items():
         "loss": loss,
         "bias": model.bias.tolist(),
         "steps": len(steps),
+        "training mode, chunks": [model.training, len(chunks)],
         "more rows at once than a chunk has": max(seen) > max(len(targets) for _, targets in chunks),
         "holds the graphs of several chunks": max(held) > 1,
     }
-check.show(values, rtol=1e-4, atol=1e-5, text="One step on each of four batches, by the same model.")
+check.show(values, rtol=1e-4, atol=1e-5, text="One step on each of five batches, by the same model.")
 
 # %% [markdown] hint="loss_repair_chunks"
 # Take two chunks, one without padding and one in which five of six targets are padding. Compute the loss of each by
