@@ -1267,6 +1267,7 @@ check.show(
             a == b for a, b in zip(flat(alone), flat(alone_other), strict=True)
         ),
         "different shifts, after an access to sample 0": len(set(flat(later))),
+        "different shifts of a single sample in three epochs": len(set(flat(run(Shifted(1), 0, 3, seed)))),
     },
     text="The shifts of all samples in all epochs, with workers and without.",
 )
