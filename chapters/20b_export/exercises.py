@@ -1207,9 +1207,11 @@ class Sorted(layers.Module):
 
 mytorch.manual_seed(check.seed())
 example = mytorch.tensor(generator.normal(size=(8, 2, features)).astype(np.float32))
+given = example.clone()
 with mytorch.enable_grad():
     file = snapshot(model, example)
     recording = [mytorch.is_grad_enabled()]
+    of_one = snapshot(model, example[:1])
 other, evaluated = Sorted(), layers.Dropout(0.5).eval()
 failed = check.error(snapshot, other, mytorch.ones(2, 3))
 next_numbers = mytorch.rand(3)
@@ -1220,6 +1222,8 @@ values = {
     "logits of eight images": answers(file, 8),
     "logits of one image": answers(file, 1),
     "logits of three images": answers(file, 3),
+    "logits of three images, from an example of one": answers(of_one, 3),
+    "the example is as it was": bool((example == given).all()),
     "training of each module, before": before,
     "training of each module, afterwards": [each.training for each in model.modules()],
     "weights unchanged": [
