@@ -1210,6 +1210,7 @@ check.show(
         "clipped to 0.5": trained([data], 0.5),
         "three updates, clipped to 0.5": trained([data] * 3, 0.5),
         "not clipped": trained([data], 1e6),
+        "a single micro-batch": trained([data[:1]], 0.5),
         "a bad batch between two others": trained([data, bad, data], 0.5),
     },
     rtol=2e-2,
