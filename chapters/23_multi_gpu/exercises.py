@@ -1000,9 +1000,12 @@ def job(rank):
     loss.backward()
     gradient = weight.grad.clone()
     few = distributed.bytes_sent() < 4 * 64
-    both = library.stack([loss.detach().reshape(()), gradient.reshape(())])
-    distributed.all_reduce(both)
-    return [*(both / size).tolist(), few]
+    kept = losses.detach().tolist() == library.tensor(values[rank].tolist()).tolist()
+    mask = library.tensor(masks[rank].tolist())
+    others = [loss_of(3 * losses + 1, mask), loss_of(losses[:1], mask[:1])]
+    sums = library.stack([each.detach().reshape(()) for each in (loss, gradient, *others)])
+    distributed.all_reduce(sums)
+    return [*(sums / size).tolist(), few, kept]
 
 
 everything = sum((value * mask).sum() for value, mask in zip(values, masks, strict=True))
@@ -1015,9 +1018,10 @@ check.show(
         "ranks": size,
         "tokens of each rank": [int(mask.sum()) for mask in masks],
         "mean over all tokens": everything / sum(mask.sum() for mask in masks),
-        "of each rank: averaged loss, averaged gradient, few bytes": found,
+        "of each rank: averaged loss and gradient, two other losses, few bytes, losses kept": found,
     },
-    text="The loss is proportional to one weight, which is 1: so the averaged gradient should be the mean over all tokens.",
+    text="The loss is proportional to one weight, which is 1: so the averaged gradient should be the mean over all tokens. "
+    "The other losses are that of three times the losses plus 1, and that of the first sentences alone.",
 )
 
 # %% [markdown] hint="gpus_repair_mean"
