@@ -657,6 +657,7 @@ def job(rank):
         "gradient of x": x.grad,
         "bytes sent backward": distributed.bytes_sent() - forward,
         **{f"gradient of {name}": each.grad for name, each in sorted(module.named_parameters())},
+        "result of twice the rows, stored by columns": module((2 * rows).T.contiguous().T).detach(),
     }
 
 
@@ -878,15 +879,17 @@ def with_gradient(values):
     return weight
 
 
-def job(rank, max_norm, unit=1.0):
+def job(rank, max_norm, unit=1.0, count=2):
     sharded = [with_gradient(own[rank][:1] * unit), with_gradient(own[rank][1:] * unit)] if shares[rank] > 1 else []
     sharded = [with_gradient(own[rank] * unit)] if shares[rank] == 1 else sharded
-    replicated = [with_gradient(each * unit) for each in common]
+    replicated = [with_gradient(each * unit) for each in common[:count]]
     gradients = [[each.grad for each in weights] for weights in (sharded, replicated)]
-    sharded, replicated = ([*some, library.ones(3, requires_grad=True)] for some in (sharded, replicated))  # unused
+    if count == 2:
+        sharded, replicated = ([*some, library.ones(3, requires_grad=True)] for some in (sharded, replicated))  # unused
     norm = clip(sharded if shares[rank] else [], replicated, max_norm)
     shown = [[each / unit for each in some] for some in gradients]
-    return [float(norm) / unit, isinstance(norm, library.Tensor), *shown, distributed.bytes_sent() < 64]
+    few = distributed.bytes_sent() < 64
+    return [float(norm) / unit, isinstance(norm, library.Tensor), *shown, few, len(replicated)]
 
 
 check.show(
@@ -898,9 +901,10 @@ check.show(
         "max_norm 1": outcomes(library, size, job, 1.0),
         "max_norm 1000": outcomes(library, size, job, 1000.0),
         "millionths, max_norm 1e-6": outcomes(library, size, job, 1e-6, 1e-6),
+        "one replicated parameter": outcomes(library, size, job, 1.0, 1.0, 1),
     },
-    text="Of each rank: the norm, whether that is a tensor, the gradients of its shares, the common ones, and whether it "
-    "sent only a few bytes.",
+    text="Of each rank: the norm, whether that is a tensor, the gradients of its shares, the common ones, whether it "
+    "sent only a few bytes, and how many parameters the caller's list of the replicated ones has afterwards.",
 )
 
 # %% [markdown] hint="shards_repair_clip"
