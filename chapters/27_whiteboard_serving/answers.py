@@ -3238,6 +3238,46 @@ def design(case):
             best = {'tp': tp, 'replicas': replicas, 'kv_bits': bits, 'max_batch': batch}
     return best
 
+# %% answer="serve_design" wrong="the first design that keeps all limits"
+def design(case):
+    gpu_cost, best = (math.inf, {})
+    tokens = case['prompt'] + case['output']
+    weights = 2 * case['parameters']
+    names = ('tp', 'replicas', 'kv_bits', 'max_batch')
+    for tp, replicas, bits, batch in product(*(case['options'][name] for name in names)):
+        caches = batch * tokens * 2 * case['layers'] * case['kv_heads'] * case['width'] * bits / 8
+        prefill = 2 * case['parameters'] * case['prompt'] / (0.5 * tp * case['flops'])
+        rate = case['rate'] / replicas
+        share = 1 - rate * prefill
+        if share <= 0 or weights + caches > 0.9 * tp * case['memory'] or prefill > case['ttft']:
+            continue
+        per_token = (weights + caches) / (tp * case['bandwidth']) / share
+        if per_token > case['tpot'] or rate * (prefill + case['output'] * per_token) > batch:
+            continue
+        return {'tp': tp, 'replicas': replicas, 'kv_bits': bits, 'max_batch': batch}
+    return best
+
+# %% answer="serve_design" wrong="after each design, counts the GPUs of a replica alone"
+def design(case):
+    gpu_cost, best = (math.inf, {})
+    tokens = case['prompt'] + case['output']
+    weights = 2 * case['parameters']
+    names = ('tp', 'replicas', 'kv_bits', 'max_batch')
+    for tp, replicas, bits, batch in product(*(case['options'][name] for name in names)):
+        caches = batch * tokens * 2 * case['layers'] * case['kv_heads'] * case['width'] * bits / 8
+        prefill = 2 * case['parameters'] * case['prompt'] / (0.5 * tp * case['flops'])
+        rate = case['rate'] / replicas
+        share = 1 - rate * prefill
+        if share <= 0 or weights + caches > 0.9 * tp * case['memory'] or prefill > case['ttft']:
+            continue
+        per_token = (weights + caches) / (tp * case['bandwidth']) / share
+        if per_token > case['tpot'] or rate * (prefill + case['output'] * per_token) > batch:
+            continue
+        if tp * replicas < gpu_cost:
+            gpu_cost = tp
+            best = {'tp': tp, 'replicas': replicas, 'kv_bits': bits, 'max_batch': batch}
+    return best
+
 # %% answer="serve_design" wrong="bits for bytes"
 def design(case):
     gpu_cost, best = (math.inf, {})

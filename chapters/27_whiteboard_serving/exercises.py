@@ -4077,8 +4077,11 @@ def design(case: dict) -> dict[str, int]:
 generator = check.rng()
 
 
-def simulate(case, tp, replicas, kv_bits, max_batch):
-    """Which limits a design keeps, and what it costs an hour; of arrays of decisions, arrays of both."""
+def simulate(case, tp, replicas, kv_bits, max_batch, prefills=1):
+    """Which limits a design keeps, and what it costs an hour; of arrays of decisions, arrays of both.
+
+    With `prefills` of 0, requests whose prompt is being read don't count as there.
+    """
     per_token = 2 * case["layers"] * case["kv_heads"] * case["width"] * kv_bits / 8
     used = 2 * case["parameters"] + max_batch * (case["prompt"] + case["output"]) * per_token
     prefill = 2 * case["parameters"] * case["prompt"] / (0.5 * tp * case["flops"])
@@ -4089,16 +4092,16 @@ def simulate(case, tp, replicas, kv_bits, max_batch):
         "memory": used <= 0.9 * tp * case["memory"],
         "time to first token": prefill <= case["ttft"],
         "time per output token": step <= case["tpot"],
-        "concurrency": rate * (prefill + case["output"] * step) <= max_batch,
+        "concurrency": rate * (prefills * prefill + case["output"] * step) <= max_batch,
     }
     return limits, tp * replicas * case["price"]
 
 
-def least(case, ignored="", **chosen):
+def least(case, ignored="", prefills=1, **chosen):
     """What the cheapest design costs that keeps every limit but one, of those with some `chosen` decisions."""
     options = {**case["options"], **chosen}
     every = dict(zip(options, np.array(np.meshgrid(*options.values())).reshape(4, -1), strict=True))
-    limits, cost = simulate(case, **every)
+    limits, cost = simulate(case, **every, prefills=prefills)
     kept = np.logical_and.reduce([each for name, each in limits.items() if name != ignored])
     return np.where(kept, cost, math.inf).min()
 
@@ -4113,6 +4116,12 @@ def fewest_replicas(case):
     return next((cost for cost in costs if cost < math.inf), math.inf)
 
 
+def fewest_gpus_of_a_replica(case):
+    """The cost with the smallest replica that keeps the limits, which is the first design that a search finds."""
+    costs = [least(case, tp=[each]) for each in case["options"]["tp"]]
+    return next((cost for cost in costs if cost < math.inf), math.inf) if costs[0] == math.inf else 0.0
+
+
 matters = {
     "memory": lambda case, cost: 1.2 * weights_alone(case) < cost,
     "the reserve of a tenth": lambda case, cost: 1.2 * least({**case, "memory": case["memory"] / 0.9}) < cost,
@@ -4121,6 +4130,8 @@ matters = {
     "time per output token": lambda case, cost: 1.2 * least(case, "time per output token") < cost,
     "concurrency": lambda case, cost: 1.2 * least(case, "concurrency") < cost,
     "the number of replicas": lambda case, cost: min(least(case, replicas=[1]), fewest_replicas(case)) > 1.2 * cost,
+    "the prefill of a request": lambda case, cost: 1.2 * least(case, prefills=0) < cost,
+    "the size of a replica": lambda case, cost: fewest_gpus_of_a_replica(case) > 1.2 * cost,
 }
 """Whether a mistake in one of these would change the cost of a case by a fifth."""
 
@@ -4315,6 +4326,30 @@ def design(case):
             continue
         per_token = (weights + caches) / (tp * case["bandwidth"]) / share
         if per_token > case["tpot"] or rate * prefill > batch:
+            continue
+        if tp * replicas < gpu_cost:
+            gpu_cost = tp * replicas
+            best = {"tp": tp, "replicas": replicas, "kv_bits": bits, "max_batch": batch}
+    return best
+
+
+# %% mutant="serve_design"
+# Little's law without the prefill
+# A request is there while its prompt is read, too, so the time of its prefill counts beside that of its output tokens.
+def design(case):
+    gpu_cost, best = (math.inf, {})
+    tokens = case["prompt"] + case["output"]
+    weights = 2 * case["parameters"]
+    names = ("tp", "replicas", "kv_bits", "max_batch")
+    for tp, replicas, bits, batch in product(*(case["options"][name] for name in names)):
+        caches = batch * tokens * 2 * case["layers"] * case["kv_heads"] * case["width"] * bits / 8
+        prefill = 2 * case["parameters"] * case["prompt"] / (0.5 * tp * case["flops"])
+        rate = case["rate"] / replicas
+        share = 1 - rate * prefill
+        if share <= 0 or weights + caches > 0.9 * tp * case["memory"] or prefill > case["ttft"]:
+            continue
+        per_token = (weights + caches) / (tp * case["bandwidth"]) / share
+        if per_token > case["tpot"] or rate * case["output"] * per_token > batch:
             continue
         if tp * replicas < gpu_cost:
             gpu_cost = tp * replicas
