@@ -20,7 +20,7 @@ _QUESTION = re.compile(r"^\*\*Interview · (.*?)\*\*$", re.MULTILINE)
 _ANSWER = re.compile(rf"\s*{OPENING}\n(.*?)</details>", re.DOTALL)
 CELL = re.compile(r"\]\((\w+)\.ipynb#cell-id=([\w-]+)\)")
 """A link to a cell: its chapter and its id."""
-_SECTION = re.compile(r"\]\((\w+)\.ipynb#([^)=]+)\)")
+_SECTION = re.compile(r"\]\((?:(\w+)\.ipynb)?#([^)=]+)\)")
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ def text(source: str, chapter: str) -> str:
 
     A blank line stands before a name: right after a list it would be text of the list's last item.
     """
+    source = outside_code(_SECTION, lambda each: f"](#{heading_target(each[1] or chapter, each[2])})", source)
     source = outside_code(CELL, lambda each: f"](#{cell_target(each[1], each[2])})", source)
-    source = outside_code(_SECTION, lambda each: f"](#{heading_target(each[1], each[2])})", source)
     source = moved(source, "notebooks")
     source = outside_code(
         _HEADING, lambda each: f"\n({heading_target(chapter, each[1].lstrip('# '))})=\n{each[1]}", source

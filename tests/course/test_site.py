@@ -471,6 +471,19 @@ def test_a_lesson_gets_places_to_link_to() -> None:
     ]
 
 
+def test_a_link_to_a_heading_leads_to_its_place() -> None:
+    """With the notebook's name or, within a lesson, without. A link to nowhere would stop the build of the site."""
+    written = "[a](06_x.ipynb#Head-one) [b](#Head-one) [c](07_y.ipynb#Two)"
+    assert lessons.text(written, "06_x") == "[a](#h-06-head-one) [b](#h-06-head-one) [c](#h-07-two)"
+    places, ways = set(), set()
+    for path in Course(CODE).notebooks.glob("*.ipynb"):
+        cells = [cell for cell in frames.read(path).cells if cell.cell_type == "markdown"]
+        text = "\n".join(lessons.text(cell.source, path.stem) for cell in cells)
+        places |= {*re.findall(r"^\((h-.*)\)=$", text, re.MULTILINE)}
+        ways |= {*re.findall(r"\]\(#((?!cell-|q-)[^)]*)\)", text)}
+    assert ways and ways <= places, ways - places
+
+
 def test_a_docstring_becomes_markdown() -> None:
     text = api.text("""The sum * of `x_`.
 
