@@ -163,7 +163,7 @@ def grade(
         rules = Rules(attempts, due, late_penalty, late_cap)
         rows = write_reports(report, course, Targets(junit, csv, gradescope, html), rules)
         for row in rows if csv or html else ():
-            if row.others or row.is_namesake:
+            if row.others or row.is_namesake or row.folder:
                 click.echo(f"{row.student}: {row.note}")
         if written := [str(path) for path in (json_path, junit, csv, gradescope, html and html / "index.html") if path]:
             click.echo(f"written: {', '.join(written)}")

@@ -9,8 +9,8 @@ from pathlib import PurePosixPath
 _WORDS = "copy|copie|kopie|final|new|old|fixed|solved"
 _SUFFIX = rf"(?:[ _.-]*+(?:\(\d++\)|(?:v|rev)? ?\d++|{_WORDS}))*+[ _.-]*"
 _ENDINGS = re.compile(r"(?:\.ipynb(?:\.\w+)?|\.tar\.\w+|\.\w+)$", re.IGNORECASE)
-_NOTHING = "untitled|notebook|submission|solutions?|answers?|assignment|homework|exercises?|final"
-_UNTITLED = re.compile(rf"(?:{_NOTHING}){_SUFFIX}", re.IGNORECASE)
+_NOTHING = "untitled|notebook|submission|solutions?|answers?|assignment|homework|hw|exercises?|final"
+_UNTITLED = re.compile(rf"(?:my[ _-]?)?(?:{_NOTHING}){_SUFFIX}", re.IGNORECASE)
 _AGAIN = re.compile(r" ?\(\d++\)$|-Copy\d*+$")  # what a browser or an editor adds to the name of a second file
 
 
@@ -20,7 +20,8 @@ def students_of(paths: Iterable[str], chapters: Collection[str]) -> dict[str, st
     `class/ann.ipynb`, `class/ann/06_topic.ipynb`, `class/ann/06_topic (1).ipynb`, `class/ann/Untitled.ipynb` and
     nbgrader's `submitted/ann/06_topic/06_topic.ipynb` are ann's. So is `ann/bob.ipynb` where another folder is bob's:
     nobody can hand in under the name of somebody who has a folder. `ann/work.ipynb` and `ben/work.ipynb` are ann's and
-    ben's where they are all that these folders hold: nobody's points are lost because two chose the same name.
+    ben's where they are all that these folders hold: nobody's points are lost because two chose the same name. In a
+    class of folders, where two others beside it hold chapters, `class/dan/my graph.ipynb` is dan's.
 
     Nobody else's folder is theirs: `class/ann/work.ipynb` and `class/group2/ann/work.ipynb` are of two students, who
     are called class/ann and group2/ann. The student is empty where no name is found.
@@ -34,10 +35,10 @@ def students_of(paths: Iterable[str], chapters: Collection[str]) -> dict[str, st
     for name, folders in named.values():
         if folders and not name:
             owned.setdefault(_plain(folders[0].name), []).append(folders[0])
-    shared = _shared(named)
+    students = _students_folders(named)
     homes = {}
     for path, (name, folders) in named.items():
-        home = _home(path, "" if name in shared and folders else name, folders, owned)
+        home = _home(path, "" if students.intersection(folders[:1]) else name, folders, owned)
         homes[path] = PurePosixPath(*(part for part in home.parts if part not in chapters))
     called_so = _told_apart({*homes.values()})
     return {path: called_so[home] for path, home in homes.items()}
@@ -65,16 +66,58 @@ def _plain(name: str) -> str:
     return "".join(shown).strip().casefold()
 
 
-def _shared(named: Mapping[str, tuple[str, list[PurePosixPath]]]) -> set[str]:
-    """The names of files that stand in several folders, in each of which no file is called differently."""
-    held: dict[PurePosixPath, dict[str, set[str]]] = {}
+def _students_folders(named: Mapping[str, tuple[str, list[PurePosixPath]]]) -> set[PurePosixPath]:
+    """The folders that hold files of one name only, and are students' all the same.
+
+    Either the files in several such folders are called alike, or two folders beside this one hold chapters.
+    """
+    held: dict[PurePosixPath, set[str]] = {}
+    above: dict[PurePosixPath, PurePosixPath] = {}
+    with_chapters = set()
     for name, folders in named.values():
-        if name and folders:
-            held.setdefault(folders[0], {}).setdefault(_AGAIN.sub("", name), set()).add(name)
-    alone = [next(iter(names.items())) for names in held.values() if len(names) == 1]
-    places = Counter(base for base, _ in alone)
-    everywhere = Counter(base for names in held.values() for base in names)
-    return {name for base, names in alone if places[base] > 1 and places[base] == everywhere[base] for name in names}
+        for nearest in folders[:1]:
+            above[nearest] = folders[1] if folders[1:] else PurePosixPath()
+            if name:
+                held.setdefault(nearest, set()).add(_AGAIN.sub("", name))
+            else:
+                with_chapters.add(nearest)
+    alone = {folder: next(iter(bases)) for folder, bases in held.items() if len(bases) == 1}
+    alike, everywhere = Counter(alone.values()), Counter(base for bases in held.values() for base in bases)
+    classes = Counter(above[each] for each in with_chapters)
+    return {
+        folder
+        for folder, base in alone.items()
+        if 1 < alike[base] == everywhere[base] or (classes[above[folder]] > 1 and folder not in classes)
+    }
+
+
+def passed_over(students: Mapping[str, str], chapters: Collection[str]) -> dict[str, str]:
+    """By the path of each file whose own name was taken for the student's: its folder, if that might be the name.
+
+    A folder that holds all files of the grade is no student's, and one with several students' files only might be where
+    the folders beside it are students'.
+
+    Args:
+        students: of all paths, by `students_of`.
+        chapters: all that there are.
+    """
+    named = {path: _named(path, chapters) for path in students}
+    of_all = set.intersection(*({*PurePosixPath(path).parents} for path in students)) if students else set()
+    within: dict[PurePosixPath, set[str]] = {}
+    classes = set()
+    for path, (_, folders) in named.items():
+        for nearest in folders[:1]:
+            within.setdefault(nearest, set()).add(students[path])
+            if PurePosixPath(students[path]).name == nearest.name:
+                classes.add(nearest.parent)
+    return {
+        path: folders[0].name
+        for path, (name, folders) in named.items()
+        if folders
+        and PurePosixPath(students[path]).name == name != folders[0].name
+        and folders[0] not in of_all | classes
+        and (len(within[folders[0]]) == 1 or folders[0].parent in classes)
+    }
 
 
 def _home(

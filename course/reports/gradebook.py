@@ -1,12 +1,12 @@
 """The gradebook: for each student and chapter the one file that counts, and what is deducted because it is late."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from course.grading.report import Report, Result
-from course.grading.student import students_of
+from course.grading.student import passed_over, students_of
 
 ATTEMPTS = ("best", "last", "first")
 
@@ -41,12 +41,14 @@ class Entry:
         result: the one that counts.
         others: the student's other files for the same chapter, in the order in which they were handed in.
         penalty: the points that are deducted from the result's score.
+        folder: the name of the file's folder, where that might be the student's and the file's own was taken instead.
     """
 
     student: str
     result: Result
     others: tuple[Result, ...] = ()
     penalty: float = 0.0
+    folder: str = ""
 
     @property
     def score(self) -> float:
@@ -55,11 +57,12 @@ class Entry:
 
     @property
     def note(self) -> str:
-        """What a teacher should know about it: why there is no grade, which files don't count, and who has the name."""
+        """What a teacher should know: why there is no grade, which files don't count, and where the name is from."""
         others = [f"not counted: {each.path} ({_outcome(each)})" for each in self.others]
         name = self.student.rpartition("/")[2]
         alike = f"several folders are called {name}, and each counts as one student's" if self.is_namesake else ""
-        return "; ".join(filter(None, [self.result.reason, *others, alike]))
+        after = f"named after the file; the folder is {self.folder}" if self.folder else ""
+        return "; ".join(filter(None, [self.result.reason, *others, alike, after]))
 
     @property
     def is_namesake(self) -> bool:
@@ -81,14 +84,15 @@ def entries(report: Report, chapters: Collection[str], rules: Rules, one_student
     """
     files: dict[tuple[str, ...], list[Result]] = {}
     students = students_of((result.path for result in report.submissions), chapters)
+    folders = {} if one_student else passed_over(students, chapters)
     for result in report.submissions:
         student = "" if one_student else students[result.path]
         is_known = result.chapter and (student or one_student)
         files.setdefault((student, result.chapter or "") if is_known else (student, "", result.path), []).append(result)
-    return [_entry(student, results, rules) for (student, *_), results in files.items()]
+    return [_entry(student, results, rules, folders) for (student, *_), results in files.items()]
 
 
-def _entry(student: str, results: list[Result], rules: Rules) -> Entry:
+def _entry(student: str, results: list[Result], rules: Rules, folders: Mapping[str, str]) -> Entry:
     ordered = sorted(results, key=lambda each: (each.submitted_at, each.path))
     for is_attempt in (_is_of_its_own, lambda each: each.status != "rejected", lambda each: True):
         if attempts := [each for each in ordered if is_attempt(each)]:
@@ -96,7 +100,8 @@ def _entry(student: str, results: list[Result], rules: Rules) -> Entry:
     counts = attempts[-1 if rules.attempts == "last" else 0]
     if rules.attempts == "best":
         counts = max(attempts, key=lambda each: (each.status == "graded", each.score - rules.deducted(each)))
-    return Entry(student, counts, tuple(each for each in ordered if each is not counts), rules.deducted(counts))
+    others = tuple(each for each in ordered if each is not counts)
+    return Entry(student, counts, others, rules.deducted(counts), folders.get(counts.path, ""))
 
 
 def _is_of_its_own(result: Result) -> bool:

@@ -214,6 +214,15 @@ def test_two_students_of_one_name_have_a_row_each_and_a_note() -> None:
     assert rows[1].note == "several folders are called ann, and each counts as one student's"
 
 
+def test_a_row_that_is_named_after_its_file_says_whose_the_folder_is() -> None:
+    paths = ["dan/my graph.ipynb", "hal/graph of hal.ipynb", "class/fay.ipynb", "class/gus.ipynb"]
+    rows = rows_of(Report(5, [handed_in(path, 8, "") for path in paths]))
+    assert [row.student for row in rows] == ["my graph", "graph of hal", "fay", "gus"]
+    notes = [f"named after the file; the folder is {name}" for name in ("dan", "hal")]
+    assert [row.note for row in rows] == [*notes, "", ""]
+    assert [row["reason"] for row in csv.DictReader(io.StringIO(to_csv(rows)))] == [*notes, "", ""]
+
+
 @pytest.mark.parametrize(
     ("percent", "cap", "score", "deducted"),
     [(10, 100, 6.4, 1.6), (40, 100, 5, 0), (40, 20, 6.4, 1.6)],  # 8 points a day and 21 hours late, or 5 in time

@@ -2,7 +2,7 @@
 
 import pytest
 
-from course.grading.student import students_of
+from course.grading.student import passed_over, students_of
 
 CHAPTERS = ["00_welcome", "06_topic", "06b_more"]
 
@@ -28,6 +28,8 @@ CHAPTERS = ["00_welcome", "06_topic", "06b_more"]
         "class/ann/Untitled-Copy1.ipynb",
         "class/ann/submission.ipynb",
         "class/ann/Homework 3 final.ipynb",
+        "class/ann/my homework FINAL v2.ipynb",
+        "class/ann/hw.ipynb",
         "submitted/ann/06_topic/06_topic.ipynb",
         "submitted/ann/06_topic/06_topic (1).ipynb",
         "/home/ann/06b_more.ipynb#06_topic",
@@ -63,6 +65,42 @@ def test_no_student_is_lost_where_files_of_several_folders_are_called_alike() ->
         "class/dora/06_topic.ipynb",
     ]
     assert list(students_of(paths, CHAPTERS).values()) == ["ann", "ben", "carl", "dora"]
+
+
+@pytest.mark.parametrize(
+    ("path", "student", "folder"),
+    [
+        ("class/dan/my graph.ipynb", "dan", ""),  # the folders beside it are students'
+        ("class/dan/my graph (1).ipynb", "dan", ""),
+        ("class/dan/06_topic/my graph.ipynb", "dan", ""),
+        ("class/fay.ipynb", "fay", ""),  # the class's folder is no student's
+        ("class/group2/ben/my graph.ipynb", "my graph", "ben"),  # nobody else is in group2
+        ("other/ben.ipynb", "ben", "other"),
+    ],
+)
+def test_in_a_class_of_folders_a_file_is_its_folders(path: str, student: str, folder: str) -> None:
+    paths = [path, "class/ann/06_topic.ipynb", "class/carl/06_topic.ipynb", "class/eve.ipynb"]
+    students = students_of(paths, CHAPTERS)
+    assert students[path] == student
+    assert passed_over(students, CHAPTERS) == ({path: folder} if folder else {})
+
+
+def test_a_folder_of_two_names_is_no_students_but_each_row_names_it() -> None:
+    """A group's folder looks like that of a student with two notebooks, and nobody's points may be lost."""
+    paths = ["class/x/ann.ipynb", "class/x/ben.ipynb", "class/carl/06_topic.ipynb", "class/dora/06_topic.ipynb"]
+    students = students_of(paths, CHAPTERS)
+    assert list(students.values()) == ["ann", "ben", "carl", "dora"]
+    assert passed_over(students, CHAPTERS) == dict.fromkeys(paths[:2], "x")
+
+
+@pytest.mark.parametrize("folders", [("class",), ("first", "second"), ("class/first", "class/second")])
+def test_of_folders_with_many_students_no_row_names_them(folders: tuple[str, ...]) -> None:
+    paths = [f"{folder}/{name} of {folder[-3:]}.ipynb" for folder in folders for name in ("ann", "ben")]
+    assert passed_over(students_of(paths, CHAPTERS), CHAPTERS) == {}
+
+
+def test_the_folder_of_all_files_is_no_students() -> None:
+    assert passed_over(students_of(["class/fay.ipynb"], CHAPTERS), CHAPTERS) == {}
 
 
 @pytest.mark.parametrize(
