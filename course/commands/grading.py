@@ -64,6 +64,9 @@ def moment(context: click.Context, option: click.Parameter, value: str | None) -
 @click.option(
     "--late-cap", type=click.FloatRange(0, 100), default=100.0, metavar="PERCENT", help="The largest deduction."
 )
+@click.option(
+    "--roster", type=FILE, help="The class, a name a line or a gradebook in CSV: who handed in nothing has a row."
+)
 @click.pass_obj
 def grade(
     course: Course,
@@ -84,6 +87,7 @@ def grade(
     due: datetime | None,
     late_penalty: float,
     late_cap: float,
+    roster: Path | None,
 ) -> None:
     """Grade notebooks on fresh inputs.
 
@@ -99,6 +103,7 @@ def grade(
     from course.learner import names
     from course.reports.gradebook import Rules
     from course.reports.gradescope import NotGradedError
+    from course.reports.roster import read_roster
     from course.reports.table import Targets, print_report, progress, write_reports
     from course.sandbox import launch
 
@@ -122,6 +127,12 @@ def grade(
         raise click.UsageError(f"--assignment: there is no chapter {assignment!r}; `course progress --all` lists them")
     if late_penalty and due is None:
         raise click.UsageError("--late-penalty needs --due DATE")
+    if roster and not (csv or html):
+        raise click.UsageError("--roster is for the gradebook: pass --csv or --html as well")
+    try:
+        expected = read_roster(roster) if roster else []
+    except (OSError, ValueError) as error:
+        raise click.UsageError(f"--roster {roster}: {error}") from error
     before = None
     if resume and json_path is not None and json_path.exists():
         try:
@@ -160,10 +171,10 @@ def grade(
     keep_passed(report, course)
     print_report(report, Console())
     try:
-        rules = Rules(attempts, due, late_penalty, late_cap)
+        rules = Rules(attempts, due, late_penalty, late_cap, tuple(expected), chapter)
         rows = write_reports(report, course, Targets(junit, csv, gradescope, html), rules)
         for row in rows if csv or html else ():
-            if row.others or row.is_namesake or row.folder:
+            if row.others or row.is_namesake or row.folder or not (row.is_listed and row.result.path):
                 click.echo(f"{row.student}: {row.note}")
         if written := [str(path) for path in (json_path, junit, csv, gradescope, html and html / "index.html") if path]:
             click.echo(f"written: {', '.join(written)}")

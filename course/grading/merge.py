@@ -56,6 +56,8 @@ def chapter_of(notebook: Any, stem: str, chapters: Mapping[str, Outline]) -> str
     if chapter is None:  # an editor or a converter has lost it
         of_cells = (name for cell in notebook.cells for name, outline in chapters.items() if _exercise(cell, outline))
         chapter = next(of_cells, None)
+    if chapter is None and not notebook.cells:
+        raise RejectedError("the notebook has no cells: hand in the one that holds the answers")
     if not isinstance(chapter, str):
         raise RejectedError("not a notebook of this course: its metadata name no chapter")
     if chapter not in chapters:

@@ -14,7 +14,7 @@ _UNTITLED = re.compile(rf"(?:my[ _-]?)?(?:{_NOTHING}){_SUFFIX}", re.IGNORECASE)
 _AGAIN = re.compile(r" ?\(\d++\)$|-Copy\d*+$")  # what a browser or an editor adds to the name of a second file
 
 
-def students_of(paths: Iterable[str], chapters: Collection[str]) -> dict[str, str]:
+def students_of(paths: Iterable[str], chapters: Collection[str], roster: Collection[str] = ()) -> dict[str, str]:
     """The student of each path: a file that is called like no chapter has their name, any other is in a folder with it.
 
     `class/ann.ipynb`, `class/ann/06_topic.ipynb`, `class/ann/06_topic (1).ipynb`, `class/ann/Untitled.ipynb` and
@@ -29,13 +29,16 @@ def students_of(paths: Iterable[str], chapters: Collection[str]) -> dict[str, st
     Args:
         paths: those of the whole grade, as a report names them.
         chapters: all that there are.
+        roster: the names of the class; a folder that is called so is that student's, whatever is in it.
     """
     named = {path: _named(path, chapters) for path in paths}
     owned: dict[str, list[PurePosixPath]] = {}
     for name, folders in named.values():
         if folders and not name:
-            owned.setdefault(_plain(folders[0].name), []).append(folders[0])
+            owned.setdefault(plain(folders[0].name), []).append(folders[0])
+    listed = {*map(plain, roster)}
     students = _students_folders(named)
+    students |= {folder for _, folders in named.values() for folder in folders[:1] if plain(folder.name) in listed}
     homes = {}
     for path, (name, folders) in named.items():
         home = _home(path, "" if students.intersection(folders[:1]) else name, folders, owned)
@@ -48,19 +51,19 @@ def _told_apart(homes: Collection[PurePosixPath]) -> dict[PurePosixPath, str]:
     """What each student is called: the name, with as many of the folders above as tell all of that name apart."""
     alike: dict[str, list[PurePosixPath]] = {}
     for home in homes:
-        alike.setdefault(_plain(home.name), []).append(home)
+        alike.setdefault(plain(home.name), []).append(home)
     called_so: dict[PurePosixPath, str] = {}
     for name, places in alike.items():
         longest = max(len(place.parts) for place in places)
         told = (
-            n for n in range(1, longest) if len({(*map(_plain, each.parts[-n:]),) for each in places}) == len(places)
+            n for n in range(1, longest) if len({(*map(plain, each.parts[-n:]),) for each in places}) == len(places)
         )
         count = next(told, longest)
         called_so |= {place: str(PurePosixPath(*place.parts[-count:])) if name else "" for place in places}
     return called_so
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """A name as a reader sees it: "Ann", "ann " and one with an invisible character are the same."""
     shown = (each for each in unicodedata.normalize("NFKC", name) if unicodedata.category(each) != "Cf")
     return "".join(shown).strip().casefold()
@@ -125,7 +128,7 @@ def _home(
 ) -> PurePosixPath:
     """The folder that a student has, or would have beside the file that has their name."""
     nearest = folders[0] if folders else PurePosixPath()
-    namesakes, own = owned.get(_plain(name), []), PurePosixPath(path).parent
+    namesakes, own = owned.get(plain(name), []), PurePosixPath(path).parent
     deepest = len(own.parts)  # a folder further down is one that somebody made, and takes nobody's name away
     is_anothers = any(len(each.parts) <= deepest for each in namesakes) and own not in {
         place for each in namesakes for place in (each, each.parent)

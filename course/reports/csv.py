@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 
 
 def to_csv(rows: Iterable[Entry], due: datetime | None = None) -> str:
-    """The gradebook as CSV. Scores stay empty where there is none: a gap is no 0, and `reason` says what it is."""
+    """The gradebook as CSV. A score that the machine owes stays empty: a gap is no 0, and `reason` says what it is."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -51,7 +51,7 @@ def to_csv(rows: Iterable[Entry], due: datetime | None = None) -> str:
             "file": result.path,
             "reason": clean(entry.note),
         }
-        if result.status == "graded":
+        if entry.is_scored:
             scores = (result.score, entry.penalty, entry.score)
             row |= zip(("raw_score", "late_submission_penalty", "score"), map(str, map(float, scores)), strict=True)
         writer.writerow([harmless(row.get(name, "")) for name in COLUMNS])

@@ -13,16 +13,19 @@ ATTEMPTS = ("best", "last", "first")
 
 @dataclass(frozen=True)
 class Rules:
-    """Which of a student's files for one chapter counts, and what lateness costs.
+    """Which of a student's files for one chapter counts, what lateness costs, and who is expected to hand in.
 
     `attempts` is one of `ATTEMPTS`. Each day begun after `due` costs `late_penalty` percent of the points that the file
-    earned, `late_cap` percent at most.
+    earned, `late_cap` percent at most. `roster` has the names of the class, and `assignment` the chapter that is
+    due, if the grade is of one.
     """
 
     attempts: str = "best"
     due: datetime | None = None
     late_penalty: float = 0.0
     late_cap: float = 100.0
+    roster: tuple[str, ...] = ()
+    assignment: str = ""
 
     def deducted(self, result: Result) -> float:
         """The points that a result loses because its file was handed in late."""
@@ -41,6 +44,7 @@ class Entry:
         result: the one that counts.
         others: the student's other files for the same chapter, in the order in which they were handed in.
         penalty: the points that are deducted from the result's score.
+        is_listed: whether the student is on the list of the class, or there is none.
         folder: the name of the file's folder, where that might be the student's and the file's own was taken instead.
     """
 
@@ -49,6 +53,7 @@ class Entry:
     others: tuple[Result, ...] = ()
     penalty: float = 0.0
     folder: str = ""
+    is_listed: bool = True
 
     @property
     def score(self) -> float:
@@ -56,13 +61,21 @@ class Entry:
         return self.result.score - self.penalty
 
     @property
+    def is_scored(self) -> bool:
+        """Whether it has a score: a rejected file earns 0 of its chapter, and one not graded waits for its grade."""
+        return self.result.status != "not graded" and bool(self.result.chapter)
+
+    @property
     def note(self) -> str:
         """What a teacher should know: why there is no grade, which files don't count, and where the name is from."""
+        is_untouched = bool(self.result.items) and all(item.status == "skipped" for item in self.result.items)
         others = [f"not counted: {each.path} ({_outcome(each)})" for each in self.others]
         name = self.student.rpartition("/")[2]
         alike = f"several folders are called {name}, and each counts as one student's" if self.is_namesake else ""
         after = f"named after the file; the folder is {self.folder}" if self.folder else ""
-        return "; ".join(filter(None, [self.result.reason, *others, alike, after]))
+        unknown = "" if self.is_listed else "not on the roster"
+        notes = ["nothing answered" * is_untouched, self.result.reason, *others, alike, after, unknown]
+        return "; ".join(filter(None, notes))
 
     @property
     def is_namesake(self) -> bool:
@@ -83,7 +96,7 @@ def entries(report: Report, chapters: Collection[str], rules: Rules, one_student
         one_student: all files are the same person's, whatever they are called.
     """
     files: dict[tuple[str, ...], list[Result]] = {}
-    students = students_of((result.path for result in report.submissions), chapters)
+    students = students_of((result.path for result in report.submissions), chapters, rules.roster)
     folders = {} if one_student else passed_over(students, chapters)
     for result in report.submissions:
         student = "" if one_student else students[result.path]

@@ -60,7 +60,7 @@ def write_html(report: Report, rows: Sequence[Entry], rules: Rules, folder: Path
         page_of=names,
         chapters=chapters(rows),
         learners=learners(rows),
-        without=[row for row in rows if not row.result.chapter],
+        without=[row for row in rows if row.result.path and not row.result.chapter],
         others=[each for row in rows for each in row.others],
         script=Markup(script),
         script_digest=f"sha256-{b64encode(hashlib.sha256(script.encode()).digest()).decode()}",
@@ -77,7 +77,7 @@ def page_names(rows: Sequence[Entry]) -> dict[str, str]:
     names: dict[str, str] = {}
     taken = {"index"}
     for row in rows:
-        for result in (row.result, *row.others):
+        for result in filter(lambda each: each.path, (row.result, *row.others)):
             called = "-".join(filter(None, [row.student or result.path.removesuffix(".ipynb"), result.chapter]))
             readable = re.sub(r"\W+", "-", unicodedata.normalize("NFKC", called)).strip("-")[-50:] or "page"
             free = (f"{readable}-{count}" if count > 1 else readable for count in itertools.count(1))

@@ -57,7 +57,7 @@ class ChapterRows:
 
 @dataclass(frozen=True)
 class Learner:
-    """What a learner has in all chapters. An unreadable file has no points, and its chapter's stay in the sum."""
+    """What a learner has in all chapters, as the gradebook in CSV adds up."""
 
     name: str
     entries: list[Entry]
@@ -75,7 +75,7 @@ class Learner:
     @property
     def score(self) -> float:
         """The sum of the points that count."""
-        return sum(entry.score for entry in self.graded)
+        return sum(entry.score for entry in self._counted)
 
     @property
     def most(self) -> int:
@@ -90,8 +90,7 @@ class Learner:
 
     @property
     def _counted(self) -> list[Entry]:
-        """All rows but those that the machine could not grade, which cost nobody points."""
-        return [entry for entry in self.entries if entry.result.status != "not graded"]
+        return [entry for entry in self.entries if entry.is_scored]
 
 
 def chapters(rows: Sequence[Entry]) -> list[ChapterRows]:

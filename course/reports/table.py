@@ -20,6 +20,7 @@ from course.reports.gradebook import Entry, Rules, entries
 from course.reports.gradescope import to_gradescope
 from course.reports.html import write_html
 from course.reports.junit import to_junit
+from course.reports.roster import with_roster
 from course.sandbox.launch import description
 
 _WITH_TABLES = 10  # submissions; the tables of a class would scroll away
@@ -89,7 +90,7 @@ def write_reports(report: Report, course: Course, targets: Targets, rules: Rules
         return []
     points = points_of(course)
     report = with_assignments(report, points)
-    rows = entries(report, points, rules)
+    rows = with_roster(entries(report, points, rules), rules.roster, rules.assignment, points)
     if targets.html is not None:
         write_html(report, rows, rules, targets.html, course)
     if targets.junit is not None:
@@ -122,8 +123,9 @@ def progress(paths: Iterable[Path], before: Report | None = None) -> tuple[Progr
         bar.update(task, completed=len(report.submissions))
         new = {id(result): result for result in report.submissions if id(result) not in told}
         told.update(new)
-        for result in () if console.is_terminal else new.values():
-            console.print(f"{len(report.submissions)} of {every} · {_headline(result)}", soft_wrap=True)
+        first = len(report.submissions) - len(new) + 1
+        for count, result in enumerate(() if console.is_terminal else new.values(), first):
+            console.print(f"{count} of {every}: {result.path}", soft_wrap=True, markup=False, highlight=False)
 
     return bar, moved
 

@@ -149,6 +149,7 @@ def report(course: Course, submission: Callable[..., Any], tmp_path_factory: pyt
     del other.metadata["minitorch"]
     other.cells = [cell for cell in other.cells if cell.cell_type == "markdown"]  # by its answers it would be known
     nbformat.write(other, folder / "foreign.ipynb")
+    nbformat.write(nbformat.v4.new_notebook(), folder / "without_cells.ipynb")
     (folder / ".hidden").mkdir()
     nbformat.write(other, folder / ".hidden" / "checkpoint.ipynb")
     return grade([folder, folder / "missing.ipynb"], course, jobs=2, limits=Limits(cell_seconds=10))
@@ -268,6 +269,7 @@ def test_an_exercise_that_would_kill_its_parent_costs_only_itself(result: Callab
         ("huge", "100 MiB is too large: a notebook has at most 20 MiB"),
         ("other_chapter", "chapter '77_elsewhere' has no reference here"),
         ("foreign", "not a notebook of this course: its metadata name no chapter"),
+        ("without_cells", "the notebook has no cells"),
         ("missing", "no such file"),
     ],
 )
@@ -281,7 +283,7 @@ def test_what_is_no_submission_is_rejected_with_the_reason(
 
 def test_folders_are_searched_but_for_hidden_ones(report: Report) -> None:
     assert not any("checkpoint" in result.path for result in report.submissions)
-    assert len(report.submissions) == 16 + 7
+    assert len(report.submissions) == 17 + 8
 
 
 PART = {

@@ -33,6 +33,7 @@ from course.reports.gradebook import Entry, Rules, entries
 from course.reports.gradescope import NotGradedError, to_gradescope
 from course.reports.html import page_names, write_html
 from course.reports.junit import to_junit
+from course.reports.overview import learners
 from course.reports.table import Targets, print_report, progress, write_reports
 
 CHAPTER = "01_fixture"
@@ -243,6 +244,24 @@ def test_a_rejected_file_is_known_by_its_name() -> None:
     assert (unknown.student, unknown.result.chapter, unknown.result.max_score) == ("b", None, 0)
 
 
+def test_a_row_says_that_nothing_was_answered() -> None:
+    for statuses, note in (("skipped", "skipped"), "nothing answered"), (("skipped", "failed"), ""):
+        items = [Item(f"e{place}", 0, 4, status, "") for place, status in enumerate(statuses)]
+        (row,) = rows_of(Report(5, [Result("ann.ipynb", CHAPTER, "graded", "", 0, 8, items=items)]))
+        assert row.note == note
+
+
+def test_a_rejected_file_scores_0_and_one_that_the_machine_could_not_grade_waits() -> None:
+    """The sums of the column and those of the overview's table of learners are the same."""
+    chapter, other = (f"ann/{name}.ipynb" for name in (CHAPTER, "00_old"))
+    faults = [Result(chapter, CHAPTER, "rejected", "broken"), Result(other, "00_old", "not graded", "no memory")]
+    rows = rows_of(Report(5, [*faults, handed_in("bob/01_fixture.ipynb", 5, "")]))
+    cells = list(csv.DictReader(io.StringIO(to_csv(rows))))
+    wanted = [("ann", "0.0", "8.0"), ("ann", "", "9.0"), ("bob", "5.0", "8.0")]
+    assert [(each["student_id"], each["score"], each["max_score"]) for each in cells] == wanted
+    assert [(each.name, each.score, each.most) for each in learners(rows)] == [("ann", 0, 8), ("bob", 5, 8)]
+
+
 def test_what_moved_to_another_chapter_does_not_outdo_its_own_notebook() -> None:
     moved = handed_in(f"ann/00_old.ipynb#{CHAPTER}", 8, "2026-12-09T00:00:00Z")
     (row,) = rows_of(Report(5, [moved, ROUNDS[0]]), Rules("last"))
@@ -429,8 +448,8 @@ def test_a_fault_of_the_machine_is_no_gradescope_result(course: Course, report: 
 def test_a_bar_moves_on_a_terminal_and_elsewhere_each_submission_is_a_line(course: Course, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "course", "--root", str(course.root), "grade", str(tmp_path / "missing.ipynb")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    line = f"1 of 1 · {tmp_path / 'missing.ipynb'}: rejected (no such file)\n"
-    assert (done.returncode, done.stderr) == (1, line)
+    assert (done.returncode, done.stderr) == (1, f"1 of 1: {tmp_path / 'missing.ipynb'}\n")
+    assert f"{tmp_path / 'missing.ipynb'}: rejected (no such file)\n" in done.stdout
     terminal, end = os.openpty()
     shown = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=end, check=False, env={**os.environ, "TERM": "xterm"}
@@ -442,13 +461,14 @@ def test_a_bar_moves_on_a_terminal_and_elsewhere_each_submission_is_a_line(cours
 
 
 def test_a_grade_that_goes_on_tells_what_is_new(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    held, new, again = Result("a.ipynb"), Result("b.ipynb"), Result("a.ipynb", reason="no such file")
-    _, moved = progress([tmp_path / "b.ipynb"], Report(5, [held]))
-    for submissions in ([held], [held, new], [again, new]):
+    held, *new, again = (Result(f"{name}.ipynb") for name in "abca")
+    _, moved = progress([tmp_path / "b.ipynb", tmp_path / "c.ipynb"], Report(5, [held]))
+    for submissions in ([held], [held, *new], [again, *new]):
         moved(Report(5, submissions))
     assert capsys.readouterr().err.splitlines() == [
-        "2 of 2 · b.ipynb: rejected",
-        "2 of 2 · a.ipynb: rejected (no such file)",
+        "2 of 3: b.ipynb",
+        "3 of 3: c.ipynb",
+        "3 of 3: a.ipynb",
     ]
 
 
