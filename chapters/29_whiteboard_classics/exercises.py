@@ -1189,6 +1189,7 @@ scores, kinds = np.round(generator.random(20), 1), generator.integers(0, 2, 20)
 row = np.array([[0.0, 0, 4, 2], [2, 0, 6, 2], [4, 0, 8, 2], [6, 0, 10, 2]])
 down = np.array([0.9, 0.8, 0.7, 0.6])
 zero = np.zeros(4, int)
+apart = 10 * np.arange(60)[:, None] + np.array([0.0, 0, 1, 1])
 with mock.patch.object(np, "divide", divide):
     special = iou(edge, edge)
 spread_out = np.array([[9.0, 9, 11, 11], [-12, -12, -10, -10], [18, 18, 20, 20], [-11, -11, -9, -9]])
@@ -1206,6 +1207,7 @@ check.show(
         "a row, from the other end": nms(row, down[::-1], zero, 0.3),
         "exactly at the threshold": nms(np.array([[0.0, 0, 4, 1], [0, 0, 2, 1]]), down[:2], zero[:2], 0.5),
         "equal scores": nms(row[[0, 0, 1, 1]], np.ones(4), zero, 0.3),
+        "three scores of 60 boxes that are apart": nms(apart, generator.integers(0, 3, 60) / 2, np.zeros(60, int), 0.3),
         "classes apart": nms(row[[0, 0, 0, 0]], down, np.array([0, 1, 0, 7]), 0.3),
         "nothing to keep": nms(a[:0], down[:0], zero[:0], 0.3),
         "negative coordinates": nms(spread_out, down, np.array([0, 1, 0, 1]), 0.3),
