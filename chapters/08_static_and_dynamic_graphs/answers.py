@@ -185,69 +185,6 @@ def __call__(self, *inputs):
     return self.compile(inputs, kinds, sizes)
 
 
-# %% answer="static_repair_sharing" right="as first written, from the task alone"
-def fit(training, validation, steps: int) -> list[list[float]]:
-    def line(x, y):
-        with tf.variable_scope("line", reuse=tf.AUTO_REUSE):
-            w, b = (tf.get_variable(name, shape=(1,), initializer=tf.zeros_initializer()) for name in ("w", "b"))
-        return tf.reduce_mean(tf.square(x * w + b - y))
-    losses = [line(*map(tf.constant, each)) for each in (training, validation)]
-    step = tf.train.GradientDescentOptimizer(0.2).minimize(losses[0])
-    session, history = tf.Session(), []
-    session.run(tf.global_variables_initializer())
-    for _ in range(steps):
-        session.run(step)
-        history.append([loss.item() for loss in session.run(losses)])
-    return history
-
-
-# %% answer="static_repair_sharing" right="variables made once, outside"
-def fit(training, validation, steps: int):
-    w, b = (tf.Variable([0.0], name=name) for name in ("w", "b"))
-    def line(x, y):
-        return tf.reduce_mean(tf.square(x * w + b - y))
-    losses = [line(*map(tf.constant, each)) for each in (training, validation)]
-    step = tf.train.GradientDescentOptimizer(0.2).minimize(losses[0])
-    session, history = tf.Session(), []
-    session.run(tf.global_variables_initializer())
-    for _ in range(steps):
-        session.run(step)
-        history.append([loss.item() for loss in session.run(losses)])
-    return history
-
-
-# %% answer="static_repair_sharing" right="reuse for the second one"
-def fit(training, validation, steps: int):
-    def line(x, y, reuse):
-        with tf.variable_scope("line", reuse=reuse):
-            w, b = (tf.get_variable(name, initializer=tf.constant([0.0])) for name in ("w", "b"))
-        return tf.reduce_mean(tf.square(x * w + b - y))
-    losses = [line(*map(tf.constant, each), r) for each, r in ((training, False), (validation, True))]
-    step = tf.train.GradientDescentOptimizer(0.2).minimize(losses[0])
-    session, history = tf.Session(), []
-    session.run(tf.global_variables_initializer())
-    for _ in range(steps):
-        session.run(step)
-        history.append([loss.item() for loss in session.run(losses)])
-    return history
-
-
-# %% answer="static_repair_sharing" wrong="no initializer"
-def fit(training, validation, steps: int) -> list[list[float]]:
-    def line(x, y):
-        with tf.variable_scope("line", reuse=tf.AUTO_REUSE):
-            w, b = (tf.get_variable(name, shape=(1,)) for name in ("w", "b"))
-        return tf.reduce_mean(tf.square(x * w + b - y))
-    losses = [line(*map(tf.constant, each)) for each in (training, validation)]
-    step = tf.train.GradientDescentOptimizer(0.2).minimize(losses[0])
-    session, history = tf.Session(), []
-    session.run(tf.global_variables_initializer())
-    for _ in range(steps):
-        session.run(step)
-        history.append([loss.item() for loss in session.run(losses)])
-    return history
-
-
 # %% answer="static_count_bytes" right="the same tensor once"
 def moved(op, args, result, seconds=0):
     tensors = {id(t): t for t in tensors_in(args)}.values()
@@ -1116,94 +1053,6 @@ def __call__(self, *inputs):
     return self.compile(inputs, kinds, sizes)
 
 
-# %% answer="static_repair_sharing" wrong="measures the training line on both sets"
-def fit(training, validation, steps: int):
-    def line(x, y):
-        with tf.variable_scope("line", reuse=tf.AUTO_REUSE):
-            w, b = (tf.get_variable(name, shape=(1,), initializer=tf.zeros_initializer()) for name in ("w", "b"))
-        return tf.reduce_mean(tf.square(x * w + b - y))
-
-    losses = [line(*map(tf.constant, training))] * 2
-    step = tf.train.GradientDescentOptimizer(0.2).minimize(losses[0])
-    session, history = tf.Session(), []
-    session.run(tf.global_variables_initializer())
-    for _ in range(steps):
-        session.run(step)
-        history.append([loss.item() for loss in session.run(losses)])
-    return history
-
-
-# %% answer="static_repair_sharing" wrong="one variable for slope and bias"
-def fit(training, validation, steps: int):
-    def line(x, y):
-        with tf.variable_scope("line", reuse=tf.AUTO_REUSE):
-            w, b = (tf.get_variable("w", shape=(1,), initializer=tf.zeros_initializer()) for _ in range(2))
-        return tf.reduce_mean(tf.square(x * w + b - y))
-
-    losses = [line(*map(tf.constant, each)) for each in (training, validation)]
-    step = tf.train.GradientDescentOptimizer(0.2).minimize(losses[0])
-    session, history = tf.Session(), []
-    session.run(tf.global_variables_initializer())
-    for _ in range(steps):
-        session.run(step)
-        history.append([loss.item() for loss in session.run(losses)])
-    return history
-
-
-# %% answer="static_repair_sharing" wrong="initializes before each step"
-def fit(training, validation, steps: int):
-    def line(x, y):
-        with tf.variable_scope("line", reuse=tf.AUTO_REUSE):
-            w, b = (tf.get_variable(name, shape=(1,), initializer=tf.zeros_initializer()) for name in ("w", "b"))
-        return tf.reduce_mean(tf.square(x * w + b - y))
-
-    losses = [line(*map(tf.constant, each)) for each in (training, validation)]
-    step = tf.train.GradientDescentOptimizer(0.2).minimize(losses[0])
-    session, history = tf.Session(), []
-    for _ in range(steps):
-        session.run(tf.global_variables_initializer())
-        session.run(step)
-        history.append([loss.item() for loss in session.run(losses)])
-    return history
-
-
-# %% answer="static_repair_sharing" wrong="a step for each set"
-def fit(training, validation, steps: int):
-    def line(x, y):
-        with tf.variable_scope("line", reuse=tf.AUTO_REUSE):
-            w, b = (tf.get_variable(name, shape=(1,), initializer=tf.zeros_initializer()) for name in ("w", "b"))
-        return tf.reduce_mean(tf.square(x * w + b - y))
-
-    losses = [line(*map(tf.constant, each)) for each in (training, validation)]
-    all_steps = [tf.train.GradientDescentOptimizer(0.2).minimize(loss) for loss in losses]
-    session, history = tf.Session(), []
-    session.run(tf.global_variables_initializer())
-    for _ in range(steps):
-        session.run(all_steps)
-        history.append([loss.item() for loss in session.run(losses)])
-    return history
-
-
-# %% answer="static_repair_sharing" right="one variable of two elements would be less clear: a nested scope"
-def fit(training, validation, steps: int):
-    def line(x, y):
-        with tf.variable_scope("model", reuse=tf.AUTO_REUSE):
-            with tf.variable_scope("line", reuse=tf.AUTO_REUSE):
-                w = tf.get_variable("w", shape=(1,), initializer=tf.zeros_initializer())
-                b = tf.get_variable("b", shape=(1,), initializer=tf.zeros_initializer())
-        return tf.reduce_mean(tf.square(x * w + b - y))
-
-    on_training = line(tf.constant(training[0]), tf.constant(training[1]))
-    on_validation = line(tf.constant(validation[0]), tf.constant(validation[1]))
-    step = tf.train.GradientDescentOptimizer(0.2).minimize(on_training)
-    session, history = tf.Session(), []
-    session.run(tf.global_variables_initializer())
-    while len(history) < steps:
-        session.run(step)
-        history.append([session.run(on_training).item(), session.run(on_validation).item()])
-    return history
-
-
 # %% answer="static_count_bytes" wrong="counts the storage of what is read"
 def moved(op, args, result, seconds=0):
     tensors = [*tensors_in(args[op.writes :]), result]
@@ -1633,3 +1482,186 @@ def drop_unused(graph: Graph) -> Graph:
             numbers.add(place[step])
             stack += steps_in(step.args)
     return Graph(graph.inputs, [graph.steps[number] for number in sorted(numbers)], graph.output, graph.guards)
+
+
+# %% answer="static_repair_recompiles" right="the norm by a product, a divisor of at least 1"
+def update(gradient, step):
+    norm = (gradient @ gradient).sqrt()
+    return gradient / norm.clamp(min=1) * step.clamp(max=4) * -0.025
+
+
+# %% answer="static_repair_recompiles" right="a factor of at most 1, as in clip_grad_norm_"
+def update(gradient, step):
+    factor = 1 / (gradient.pow(2).sum() ** 0.5 + 1e-6)
+    rate = step.float().clamp(0.0, 4.0) / 40
+    return gradient * factor.clamp(max=1.0) * -rate
+
+
+# %% answer="static_repair_recompiles" right="minimum and maximum of tensors"
+def update(gradient, step):
+    import mytorch as torch
+
+    one = torch.tensor(1.0)
+    squares = torch.sum(gradient * gradient)
+    gradient = gradient / torch.maximum(torch.sqrt(squares), one)
+    return -(0.1 * torch.minimum(step / 4, one)) * gradient
+
+
+# %% answer="static_repair_recompiles" right="where and masked_fill as methods, the dimension kept"
+def update(gradient, step):
+    squares = gradient.square().sum(0, keepdim=True)
+    squares = squares.masked_fill(squares <= 1, 1.0)
+    warm = (step / 4).where(step < 4, 1.0) * 0.1
+    return gradient * squares.rsqrt() * warm.neg()
+
+
+# %% answer="static_repair_recompiles" right="relu written out, the comparison by squares"
+def update(gradient, step):
+    squares = (gradient * gradient).sum()
+    over = squares - 1
+    divisor = 1 + (over + over.abs()) / 2
+    left = 4 - step
+    rate = (4 - (left + left.abs()) / 2) * 0.025
+    return -rate * gradient / divisor.sqrt()
+
+
+# %% answer="static_repair_recompiles" wrong="iterates over the gradient instead of its length"
+def update(gradient, step):
+    import mytorch
+
+    norm = sum(each * each for each in gradient).sqrt()
+    clipped = mytorch.where(norm > 1, gradient / norm, gradient)
+    return -0.1 * (step / 4).clamp(max=1) * clipped
+
+
+# %% answer="static_repair_recompiles" wrong="reads the step as a bool: a graph before and one after the warmup"
+def update(gradient, step):
+    import mytorch
+
+    norm = gradient.square().sum().sqrt()
+    clipped = mytorch.where(norm > 1, gradient / norm, gradient)
+    rate = 0.1 if step >= 4 else 0.025 * step
+    return -rate * clipped
+
+
+# %% answer="static_repair_recompiles" wrong="float(step) is a read as well"
+def update(gradient, step):
+    import mytorch
+
+    norm = gradient.square().sum().sqrt()
+    clipped = mytorch.where(norm > 1, gradient / norm, gradient)
+    return -0.1 * min(1.0, float(step) / 4) * clipped
+
+
+# %% answer="static_repair_recompiles" wrong="pads to eight elements, which reads the length"
+def update(gradient, step):
+    import mytorch
+
+    length = len(gradient)
+    padded = mytorch.cat([gradient, mytorch.zeros(8 - length, dtype=gradient.dtype)])
+    norm = padded.square().sum().sqrt()
+    clipped = mytorch.where(norm > 1, padded / norm, padded)[:length]
+    return -0.1 * (step / 4).clamp(max=1) * clipped
+
+
+# %% answer="static_repair_recompiles" wrong="no upper end of the warmup"
+def update(gradient, step):
+    norm = gradient.square().sum().sqrt()
+    return -0.1 * (step / 4) * gradient / norm.clamp(min=1)
+
+
+# %% answer="static_repair_recompiles" wrong="whole quarters: the rate is 0 before step 4"
+def update(gradient, step):
+    norm = gradient.square().sum().sqrt()
+    return -0.1 * (step // 4).clamp(max=1) * gradient / norm.clamp(min=1)
+
+
+# %% answer="static_repair_recompiles" wrong="scales only the elements above 1"
+def update(gradient, step):
+    import mytorch
+
+    norm = gradient.square().sum().sqrt()
+    clipped = mytorch.where(gradient.abs() > 1, gradient / norm, gradient)
+    return -0.1 * (step / 4).clamp(max=1) * clipped
+
+
+# %% answer="static_repair_recompiles" wrong="the square of the norm as the divisor"
+def update(gradient, step):
+    import mytorch
+
+    squares = gradient.square().sum()
+    clipped = mytorch.where(squares > 1, gradient / squares, gradient)
+    return -0.1 * (step / 4).clamp(max=1) * clipped
+
+
+# %% answer="static_repair_recompiles" wrong="the largest element in place of the norm"
+def update(gradient, step):
+    return -0.1 * (step / 4).clamp(max=1) * gradient / gradient.abs().max().clamp(min=1)
+
+
+# %% answer="static_repair_recompiles" wrong="float32 in place of the gradient's dtype"
+def update(gradient, step):
+    gradient = gradient.float()
+    norm = gradient.square().sum().sqrt()
+    return -0.1 * (step / 4).clamp(max=1) * gradient / norm.clamp(min=1)
+
+
+# %% answer="static_repair_recompiles" wrong="no minus"
+def update(gradient, step):
+    norm = gradient.square().sum().sqrt()
+    return 0.1 * (step / 4).clamp(max=1) * gradient / norm.clamp(min=1)
+
+
+# %% answer="static_repair_recompiles" wrong="divides in place"
+def update(gradient, step):
+    gradient /= gradient.square().sum().sqrt().clamp(min=1)
+    return -0.1 * (step / 4).clamp(max=1) * gradient
+
+
+# %% answer="static_repair_recompiles" wrong="item() of a detached alias"
+def update(gradient, step):
+    norm = gradient.square().sum().sqrt()
+    rate = 0.1 * min(1.0, step.detach().item() / 4)
+    return -rate * gradient / norm.clamp(min=1)
+
+
+# %% answer="static_repair_recompiles" wrong="the norm by NumPy, which no guard sees"
+def update(gradient, step):
+    norm = max(1.0, float((gradient.numpy() ** 2).sum() ** 0.5))
+    return -0.1 * (step / 4).clamp(max=1) * gradient / norm
+
+
+# %% answer="static_repair_recompiles" wrong="counts the steps itself"
+STEPS = [0]
+
+
+def update(gradient, step):
+    STEPS[0] += 1
+    norm = gradient.square().sum().sqrt()
+    return -0.1 * min(1.0, STEPS[0] / 4) * gradient / norm.clamp(min=1)
+
+
+# %% answer="static_repair_recompiles" wrong="remembers the rates by step"
+RATES = {}
+
+
+def update(gradient, step):
+    norm = gradient.square().sum().sqrt()
+    rate = RATES.setdefault(int(step), 0.1 * (step / 4).clamp(max=1))
+    return -rate * gradient / norm.clamp(min=1)
+
+
+# %% answer="static_repair_recompiles" wrong="an assertion that reads a value in each call"
+def update(gradient, step):
+    norm = gradient.square().sum().sqrt()
+    assert norm >= 0, "a norm is never negative"
+    return -0.1 * (step / 4).clamp(max=1) * gradient / norm.clamp(min=1)
+
+
+# %% answer="static_repair_recompiles" wrong="a new 1 of the norm's shape, which is read"
+def update(gradient, step):
+    import mytorch
+
+    norm = gradient.square().sum().sqrt()
+    divisor = mytorch.maximum(norm, mytorch.ones_like(norm))
+    return -0.1 * (step / 4).clamp(max=1) * gradient / divisor

@@ -11,10 +11,6 @@ import numpy as np
 
 from course import check
 
-# %% setup=true
-import minitorch as torch
-from course import tensorflow1 as tf
-
 # %% [markdown] exercise="static_predict_trace" kind="predict" points=1
 # ### Exercise 1 · What does the trace return?
 # ```python
@@ -961,179 +957,200 @@ def __call__(self, *inputs):
     return self.compile(inputs, kinds, sizes)
 
 
-# %% [markdown] exercise="static_repair_sharing" kind="repair" points=2
-# ### Exercise 6 · The validation loss that never falls
-# `fit` fits a line with a static graph and measures the loss on a second set of data after each step. The training
-# loss falls, while the validation loss stays where it began, even if both sets are the same.
+# %% [markdown] exercise="static_repair_recompiles" kind="repair" points=2
+# ### Exercise 6 · Recompiles: find them and remove them
+# `update` runs once per training step, compiled by your `Compiled`. Its results are correct, but almost every call traces it
+# again: the check's nine calls make 19 graphs, and `torch.compile` of PyTorch 2.13 makes 11 for them. Print
+# `mytorch.graph.trace(update, gradient, step)` for tensors of your own: each line that begins with `guard` names something that Python
+# read.
 #
-# Repair it. `line` should still be called twice, once for each set.
+# Repair `update` so that its trace has no guard:
+#
+# - The first call makes one graph, the first call with another length a second one, and no later call makes any, whatever the
+#   length, the elements and the step.
+# - The results and their dtypes stay the same, with and without `Compiled`, also if all elements are 0. Each call uses its own
+#   gradient and step and leaves them unchanged.
+#
+# In `mytorch`, also `mean()` and `ones_like` read a shape, although they cost PyTorch no recompilation.
 
 
-# %% solution="static_repair_sharing"
-def fit(training, validation, steps: int) -> list[list[float]]:
-    """The training and the validation loss after each step with learning rate 0.2, from w = b = 0. A set is (data, target)."""
+# %% solution="static_repair_recompiles"
+def update(gradient, step):
+    """The change of a parameter: the negative gradient, times a learning rate.
+
+    A gradient whose norm is above 1 is scaled down to norm 1, all elements by the same factor. The learning rate rises in
+    equal steps to 0.1, which it has from step 4 on (warmup).
+
+    Args:
+        gradient: 1-d, float32 or float64, at least one element.
+        step: the number of this step, from 1: a 0-d int64 tensor.
+    """
+    import mytorch
+
     ### BEGIN SOLUTION
-
-    def line(x, y):
-        with tf.variable_scope("line", reuse=tf.AUTO_REUSE):
-            w, b = (tf.get_variable(name, shape=(1,), initializer=tf.zeros_initializer()) for name in ("w", "b"))
-        return tf.reduce_mean(tf.square(x * w + b - y))
-
-    losses = [line(*map(tf.constant, each)) for each in (training, validation)]
-    step = tf.train.GradientDescentOptimizer(0.2).minimize(losses[0])
-    session, history = tf.Session(), []
-    session.run(tf.global_variables_initializer())
-    for _ in range(steps):
-        session.run(step)
-        history.append([loss.item() for loss in session.run(losses)])
-    return history
+    norm = gradient.square().sum().sqrt()
+    clipped = mytorch.where(norm > 1, gradient / norm, gradient)
+    rate = 0.1 * (step / 4).clamp(max=1)
+    return -rate * clipped
     ### END SOLUTION
     ### BEGIN STUB
-    # def line(x, y):
-    #     with tf.variable_scope("line"):
-    #         w, b = (tf.Variable([0.0], name=name) for name in ("w", "b"))
-    #     return tf.reduce_mean(tf.square(x * w + b - y))
-    #
-    # losses = [line(*map(tf.constant, each)) for each in (training, validation)]
-    # step = tf.train.GradientDescentOptimizer(0.2).minimize(losses[0])
-    # session, history = tf.Session(), []
-    # session.run(tf.global_variables_initializer())
-    # for _ in range(steps):
-    #     session.run(step)
-    #     history.append([loss.item() for loss in session.run(losses)])
-    # return history
+    # total = mytorch.tensor(0.0)
+    # for place in range(len(gradient)):
+    #     total = total + gradient[place] ** 2
+    # norm = total.sqrt()
+    # if norm > 1:
+    #     gradient = gradient / norm
+    # rate = 0.1 * min(1.0, step.item() / 4)
+    # return -rate * gradient
     ### END STUB
 
 
-# %% check="static_repair_sharing"
+# %% check="static_repair_recompiles"
+mytorch = check.mytorch(chapter=8)
 generator = check.rng()
-torch.manual_seed(check.seed())
-data, other = (torch.tensor(generator.uniform(-1, 1, 20).astype(np.float32)) for _ in range(2))
-slope, bias = (float(number) for number in generator.integers(2, 6, 2))
-shown = {"slope and bias": [slope, bias]}
-for name, points, steps in (("the same data", data, 4), ("other data", other, 4), ("a single step", other, 1)):
-    with tf.Graph().as_default() as built:
-        problem = check.error(
-            lambda points=points, name=name, steps=steps: shown.update(
-                {name: fit((data, slope * data + bias), (points, slope * points + 2 * bias - 1), steps)}
-            )
-        )
-        shown[f"variables, {name}"] = len(built.variables) if problem is None else repr(problem)
+a, b, c, d, e, f = (int(each) for each in generator.permutation(np.arange(2, 8)))
+lengths, steps = [a, a, b, c, a, b, d, e, f], [int(each) for each in generator.permutation(np.arange(1, 10))]
+norms = generator.uniform(0.2, 0.7, len(lengths))
+norms[1::2] *= 10  # every second gradient is too long
+norms[4] = 0
+gradients = []
+for length, norm in zip(lengths, norms, strict=True):
+    direction = generator.normal(size=length)
+    gradients.append((direction * norm / np.linalg.norm(direction)).tolist())
+
+
+def called(function, dtype):
+    """The results and their dtypes, and after each call how many graphs there are; or the error."""
+    compiled = mytorch.graph.Compiled(function)
+    results = {"results": [], "graphs": [], "without Compiled": []}
+    for each, number in zip(gradients, steps, strict=True):
+        given = mytorch.tensor(each, dtype=dtype), mytorch.tensor(number)
+        try:
+            found = check.intact(compiled, *given)
+            plain = check.intact(function, *given)
+            results["results"].append((found.dtype.name, found.tolist()))
+            results["without Compiled"].append((plain.dtype.name, plain.tolist()))
+        except Exception as error:
+            return repr(error).partition(" at 0x")[0]
+        results["graphs"].append(len(compiled.graphs))
+    return results
+
+
 check.show(
-    shown,
+    {
+        "lengths": lengths,
+        "steps": steps,
+        "float32": called(update, mytorch.float32),
+        "float64": called(update, mytorch.float64),
+    },
     rtol=1e-4,
-    atol=1e-5,
-    text="Training and validation losses after each step, and how many variables there are.",
+    atol=1e-6,
+    text="Nine calls of one compiled function: its results, and how many graphs there are after each call.",
 )
 
-# %% [markdown] hint="static_repair_sharing"
-# Call `tf.listing(tf.get_default_graph())` after `fit`. How many variables are there, and which names do they have?
+# %% [markdown] hint="static_repair_recompiles"
+# Three things are read: the length, in the loop; the truth of `norm > 1`, in the `if`; and the step, by `item()`.
 
-# %% [markdown] hint="static_repair_sharing"
-# `tf.Variable` creates a new variable in each call, so the second call of `line` measures a line that nobody trains.
+# %% [markdown] hint="static_repair_recompiles"
+# Each has a form that stays in the graph: a sum over all elements, a selection by `where`, and arithmetic with the 0-d tensor itself.
+# Python's `min` compares its arguments, which reads a value as well, so use a tensor's method.
 
-# %% [markdown] hint="static_repair_sharing"
-# Use `tf.get_variable("w", shape=(1,), initializer=tf.zeros_initializer())` in a variable scope with
-# `reuse=tf.AUTO_REUSE`.
-
-
-# %% mutant="static_repair_sharing"
-# Shares half of it
-# The slope is shared now, but the bias is still a new variable in each call.
-def fit(training, validation, steps: int) -> list[list[float]]:
-    def line(x, y):
-        with tf.variable_scope("line", reuse=tf.AUTO_REUSE):
-            w = tf.get_variable("w", shape=(1,), initializer=tf.zeros_initializer())
-            b = tf.Variable([0.0], name="b")
-        return tf.reduce_mean(tf.square(x * w + b - y))
-
-    losses = [line(*map(tf.constant, each)) for each in (training, validation)]
-    step = tf.train.GradientDescentOptimizer(0.2).minimize(losses[0])
-    session, history = tf.Session(), []
-    session.run(tf.global_variables_initializer())
-    for _ in range(steps):
-        session.run(step)
-        history.append([loss.item() for loss in session.run(losses)])
-    return history
+# %% [markdown] hint="static_repair_recompiles"
+# `norm` is `gradient.square().sum().sqrt()`, the gradient becomes `mytorch.where(norm > 1, gradient / norm, gradient)`, and the rate is
+# `0.1 * (step / 4).clamp(max=1)`. PyTorch's `clip_grad_norm_` clamps its factor for the same reason: an `if` would wait for the GPU.
 
 
-# %% mutant="static_repair_sharing"
-# No initializer
-# The variables are shared now, but without an initializer `get_variable` draws their first values at random (Glorot), and the task begins with
-# w = b = 0.
-def fit(training, validation, steps: int) -> list[list[float]]:
-    def line(x, y):
-        with tf.variable_scope("line", reuse=tf.AUTO_REUSE):
-            w, b = (tf.get_variable(name, shape=(1,)) for name in ("w", "b"))
-        return tf.reduce_mean(tf.square(x * w + b - y))
+# %% mutant="static_repair_recompiles"
+# Leaves the loop
+# A loop over `len(gradient)` is unrolled, so its graph fits one length only, and each new length is traced again. Sum all elements
+# with one operation.
+def update(gradient, step):
+    import mytorch
 
-    losses = [line(*map(tf.constant, each)) for each in (training, validation)]
-    step = tf.train.GradientDescentOptimizer(0.2).minimize(losses[0])
-    session, history = tf.Session(), []
-    session.run(tf.global_variables_initializer())
-    for _ in range(steps):
-        session.run(step)
-        history.append([loss.item() for loss in session.run(losses)])
-    return history
+    total = mytorch.tensor(0.0)
+    for place in range(len(gradient)):
+        total = total + gradient[place] ** 2
+    norm = total.sqrt()
+    clipped = mytorch.where(norm > 1, gradient / norm, gradient)
+    rate = 0.1 * (step / 4).clamp(max=1)
+    return -rate * clipped
 
 
-# %% mutant="static_repair_sharing"
-# Trains both
-# The validation loss falls because its own line is trained as well, on the data that should only be used for
-# measuring.
-def fit(training, validation, steps: int) -> list[list[float]]:
-    def line(x, y):
-        w, b = (tf.Variable([0.0], name=name) for name in ("w", "b"))
-        return tf.reduce_mean(tf.square(x * w + b - y))
-
-    losses = [line(*map(tf.constant, each)) for each in (training, validation)]
-    step = tf.train.GradientDescentOptimizer(0.2).minimize(losses[0] + losses[1])
-    session, history = tf.Session(), []
-    session.run(tf.global_variables_initializer())
-    for _ in range(steps):
-        session.run(step)
-        history.append([loss.item() for loss in session.run(losses)])
-    return history
+# %% mutant="static_repair_recompiles"
+# Leaves the `if`
+# An `if` on a tensor reads its value: the graph breaks there, and each branch has a graph of its own. Compute both and select with
+# `where`.
+def update(gradient, step):
+    norm = gradient.square().sum().sqrt()
+    if norm > 1:
+        gradient = gradient / norm
+    rate = 0.1 * (step / 4).clamp(max=1)
+    return -rate * gradient
 
 
-# %% mutant="static_repair_sharing"
-# Uses a scope for each set
-# The full name of a variable begins with its variable scope, so two scopes again create two lines.
-def fit(training, validation, steps: int) -> list[list[float]]:
-    def line(name, x, y):
-        with tf.variable_scope(name, reuse=tf.AUTO_REUSE):
-            w, b = (tf.get_variable(name, shape=(1,), initializer=tf.zeros_initializer()) for name in ("w", "b"))
-        return tf.reduce_mean(tf.square(x * w + b - y))
+# %% mutant="static_repair_recompiles"
+# Reads the step
+# `item()` makes a Python number of the step, and the rest of the trace holds for this number alone: each step is traced again.
+# Compute the rate with the tensor.
+def update(gradient, step):
+    import mytorch
 
-    sets = {"training": training, "validation": validation}
-    losses = [line(name, *map(tf.constant, each)) for name, each in sets.items()]
-    step = tf.train.GradientDescentOptimizer(0.2).minimize(losses[0])
-    session, history = tf.Session(), []
-    session.run(tf.global_variables_initializer())
-    for _ in range(steps):
-        session.run(step)
-        history.append([loss.item() for loss in session.run(losses)])
-    return history
+    norm = gradient.square().sum().sqrt()
+    clipped = mytorch.where(norm > 1, gradient / norm, gradient)
+    rate = 0.1 * min(1.0, step.item() / 4)
+    return -rate * clipped
 
 
-# %% mutant="static_repair_sharing"
-# Measures before the step
-# A single run fetches both losses and the step, so these are the losses before each step. The task asks for those
-# after it.
-def fit(training, validation, steps: int) -> list[list[float]]:
-    def line(x, y):
-        with tf.variable_scope("line", reuse=tf.AUTO_REUSE):
-            w, b = (tf.get_variable(name, shape=(1,), initializer=tf.zeros_initializer()) for name in ("w", "b"))
-        return tf.reduce_mean(tf.square(x * w + b - y))
+# %% mutant="static_repair_recompiles"
+# Compares with Python's `min`
+# `min(1.0, x)` asks whether `x < 1.0`, and Python needs the answer as a bool. Without an `item()` in sight, the graph breaks here.
+def update(gradient, step):
+    import mytorch
 
-    losses = [line(*map(tf.constant, each)) for each in (training, validation)]
-    step = tf.train.GradientDescentOptimizer(0.2).minimize(losses[0])
-    session, history = tf.Session(), []
-    session.run(tf.global_variables_initializer())
-    for _ in range(steps):
-        history.append([loss.item() for loss in session.run(losses)])
-        session.run(step)
-    return history
+    norm = gradient.square().sum().sqrt()
+    clipped = mytorch.where(norm > 1, gradient / norm, gradient)
+    rate = 0.1 * min(mytorch.tensor(1.0), step / 4)
+    return -rate * clipped
+
+
+# %% mutant="static_repair_recompiles"
+# Selects with a mask of 0 and 1
+# For a gradient of zeros, the side that isn't wanted is 0 / 0, which is nan, and nan times 0 is nan. `where` selects without a product.
+def update(gradient, step):
+    norm = gradient.square().sum().sqrt()
+    long = (norm > 1).float()
+    clipped = long * (gradient / norm) + (1 - long) * gradient
+    rate = 0.1 * (step / 4).clamp(max=1)
+    return -rate * clipped
+
+
+# %% mutant="static_repair_recompiles"
+# Reads past the guards
+# `numpy()` leaves the graph without a guard, so nothing is traced again, and each later call uses the step of the traced one.
+def update(gradient, step):
+    import mytorch
+
+    norm = gradient.square().sum().sqrt()
+    clipped = mytorch.where(norm > 1, gradient / norm, gradient)
+    rate = 0.1 * min(1.0, float(step.numpy()) / 4)
+    return -rate * clipped
+
+
+# %% mutant="static_repair_recompiles"
+# Clamps each element
+# This is clipping by value: it changes the gradient's direction, and leaves a norm above 1 if no single element is. Scale all
+# elements by the same factor.
+def update(gradient, step):
+    rate = 0.1 * (step / 4).clamp(max=1)
+    return -rate * gradient.clamp(min=-1, max=1)
+
+
+# %% mutant="static_repair_recompiles"
+# Divides in any case
+# A gradient whose norm is below 1 stays as it is, while this one is scaled up to norm 1, and zeros become nan.
+def update(gradient, step):
+    rate = 0.1 * (step / 4).clamp(max=1)
+    return -rate * gradient / gradient.square().sum().sqrt()
 
 
 # %% [markdown] exercise="static_count_bytes" kind="core" points=2 part="mytorch.utils.instruments:moved"

@@ -94,7 +94,7 @@ print(recorded)
 # - *They ask next:* Which tools capture graphs? `torch.compile`, `torch.export`, `tf.function` and JAX's `jit`. An ONNX file is
 #   a static graph as well ([chapter 20b](20b_export.ipynb)).
 # - *The trap:* Believing that a static graph has no control flow, although it has, [as nodes](proof-control-flow).
-# - *Proof:* `proof-lost-if`, `proof-toy-if`, `proof-nodes-and-edges`.
+# - *Proof:* `proof-lost-if`, `proof-toy-if`, `proof-trace`.
 #
 # ### What a whole graph allows
 # An eager library sees one operation at a time. A graph shows the whole program, which can be simplified before it runs:
@@ -445,8 +445,8 @@ print("meta:", (meta @ meta).shape, "|", check.error((meta @ meta).sum().item))
 #
 # ## You try
 # In [the exercises](../exercises/08_static_and_dynamic_graphs.ipynb) you predict what a trace returns, write the recorder, the
-# replay and the three passes, record guards and choose a graph by them, repair weights that were never shared, and count bytes.
-# Exercise 6 needs the appendix on TensorFlow 1. In [chapter 08b](08b_a_compiler.ipynb) you turn the trace into a compiler.
+# replay and the three passes, record guards and choose a graph by them, remove the recompilations of a training step, and count
+# bytes. In [chapter 08b](08b_a_compiler.ipynb) you turn the trace into a compiler.
 
 # %% [markdown]
 # ## If you have time
@@ -611,43 +611,30 @@ for speeds in ([130.0], [50.0], [50.0, 20.0]):
 
 # %% [markdown]
 # ## Appendix: TensorFlow 1
-# Interviewers hardly ask about TensorFlow 1 any more, but exercise 6 uses it, and the names of a graph's parts come from there.
+# Interviewers hardly ask about TensorFlow 1 any more, but old code and old notes use its words, and no exercise needs them.
 #
-# ### TensorFlow 1: nodes and edges
-# In TensorFlow 1, every program first described a graph. `course.tensorflow1` is a small copy of that library. A **placeholder** stands
-# for an input, a **variable** holds a parameter, and a **session** runs the nodes that you fetch. This graph describes a line, and its
-# squared distance from `y`:
+# ### Gradients as nodes
+# In TensorFlow 1, every program first described a graph. `course.tensorflow1` is a small copy of that library: a **placeholder** stands
+# for an input, a **variable** holds a parameter, and a **session** runs the nodes that you fetch. The next cell describes a line and its
+# squared distance from `y`, and then fits it twice, once with autograd and once in the graph.
 
-# %% tags=["proof-nodes-and-edges"]
+# %% tags=["proof-line"]
 from course import tensorflow1 as tf
 
 tf.reset_default_graph()
 in_x, in_y = (tf.placeholder(torch.float32, name=name) for name in "xy")
 weight, bias = (tf.Variable([0.0], name=name) for name in ("weight", "bias"))
-line = tf.add(in_x * weight, bias, name="line")
-cost = tf.reduce_mean(tf.square(line - in_y), name="cost")
+cost = tf.reduce_mean(tf.square(tf.add(in_x * weight, bias) - in_y))
+before = len(tf.get_default_graph().get_operations())
+step = tf.train.GradientDescentOptimizer(0.3).minimize(cost)
+print("nodes:", before, " with minimize:", len(tf.get_default_graph().get_operations()))
 session = tf.Session()
 print("not initialized:", check.error(session.run, weight))
 session.run(tf.global_variables_initializer())
-print(tf.listing(tf.get_default_graph()))
-print("line =", session.run(line, {in_x: 3.0}).item(), "after running", session.executed)
-tf.draw(tf.get_default_graph())
-
-# %% [markdown]
-# A **node is an operation**: an input, a constant, a variable, arithmetic, an assignment, or nothing at all (`NoOp`). An **edge
-# is a tensor**: `mul:0` is the first result of `mul`. A dotted edge, `^weight/Assign`, is a *control edge*, which carries no data
-# and only fixes the order. A run walks backwards from the node that you fetch, so the line needed no `y`.
-#
-# ### Gradients as nodes
-# The next cell fits this line twice, once with autograd and once in the graph.
-
-# %% tags=["proof-line"]
 data = torch.linspace(-1, 1, 20)
 target = 3 * data + 1
 w, b = (torch.zeros(1, requires_grad=True) for _ in range(2))
-optimizer, before = torch.optim.SGD([w, b], lr=0.3), len(tf.get_default_graph().get_operations())
-step = tf.train.GradientDescentOptimizer(0.3).minimize(cost)
-print("nodes:", before, " with minimize:", len(tf.get_default_graph().get_operations()))
+optimizer = torch.optim.SGD([w, b], lr=0.3)
 for count in range(1, 16):
     loss = (data * w + b - target).square().mean()
     optimizer.zero_grad()

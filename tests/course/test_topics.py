@@ -59,6 +59,7 @@ TOPICS = {
         "W.squares W.kmeans W.knn W.auc W.nms W.focal W.vit W.vae W.tree W.qlora W.diffusion W.flow"
     ),
 }
+SHOWN_ONLY = {"scopes"}  # proofs about TensorFlow 1's API, which no exercise asks for
 MYTH = re.compile(r"Myth ([1-9]|[12][0-9]|3[0-4])")  # a wrong statement of the notes, refuted where it belongs
 KEYS = ["chapter", "heading", "proof", "exercises", "questions"]
 
@@ -96,7 +97,8 @@ def faults(place: dict[str, Any], course: Course = COURSE) -> list[str]:
     exercises = tasks(read(course.solutions, place["chapter"]))
     found += [f"no exercise {name!r}" for name in place["exercises"] if name not in exercises]
     found += [f"no question {text!r}" for text in place["questions"] if text not in questions_of(lesson)]
-    return found + [f"no {key}" for key in ("exercises", "questions") if not place[key]]
+    needed = ["questions"] if place["proof"] in SHOWN_ONLY else ["exercises", "questions"]
+    return found + [f"no {key}" for key in needed if not place[key]]
 
 
 def _markdown(lesson: Any) -> str:
