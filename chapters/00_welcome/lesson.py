@@ -485,7 +485,8 @@ print("squares, twice:", str(check.error(squares.backward))[:74] + " …")
 #
 # - *Thirty seconds:* With the results: a tensor holds its node in `grad_fn`, and a node holds the nodes of its inputs.
 #   A node is freed when nothing points to it any more.
-# - *Longer:* Two losses therefore don't disturb each other, and a training loop that keeps no tensor keeps no graph.
+# - *Longer:* Two losses that share no node therefore don't disturb each other, and a training loop that keeps no tensor keeps
+#   no graph.
 # - *They ask next:* How can a graph leak anyway? `total += loss` keeps the graph of each step, so add `loss.item()` instead.
 # - *The trap:* Imagining one global tape, like your list, which gave 8.
 # - *Proof:* `proof-shared-notes`; the leak: [chapter 06](06_computation_graph.ipynb).

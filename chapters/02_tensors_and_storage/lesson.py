@@ -412,8 +412,8 @@ print("4.", check.error(torch.nn.Linear(2, 4), torch.from_numpy(columns)))
 #   unless the dtype or the device has to change.
 # - *Longer:* Sharing saves time and memory for a large array that nobody writes to any more. Copy the data that you keep, so
 #   that no later write can reach the tensor, and torch's warning about read-only arrays doesn't appear.
-# - *They ask next:* Does `t.numpy()` copy? No, it shares as well. But it refuses four kinds of tensor: one that requires grad, one on a
-#   GPU (chapter 05), one whose dtype NumPy lacks (bfloat16), and one with its conjugate bit set.
+# - *They ask next:* Does `t.numpy()` copy? No, it shares as well. But it refuses a tensor that requires grad, and those that NumPy can't
+#   describe: on a GPU (chapter 05), sparse, in bfloat16, or with the conjugate bit set.
 # - *The trap:* Calling `from_numpy` on a buffer that is filled again later, because the tensor changes with it.
 # - *Proof:* `proof-one-array`.
 #

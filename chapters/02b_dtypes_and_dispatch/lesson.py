@@ -68,9 +68,9 @@ for name, one in zip(short, kinds, strict=True):
     print(f"{name:5}", *(f"{short[kinds.index(each)]:5}" for each in common))
 
 # %% [markdown]
-# The table holds for most elementwise operations, and for `cat`, `stack` and `where`. There are two exceptions:
+# The table holds for most elementwise operations, and for `cat`, `stack` and `where`. The main exceptions are these:
 #
-# - Matrix multiplications, linear layers and convolutions raise an error if their operands have different dtypes.
+# - Matrix multiplications, linear layers, convolutions and `lerp` raise an error if their operands have different dtypes.
 # - The 8-bit floating-point types aren't promoted at all: adding one of them to float32 raises "Promotion for Float8 Types is
 #   not supported".
 #

@@ -157,7 +157,7 @@ print("new tensors:", {name: each.stride() for name, each in results.items()})
 # %% [markdown] given="mytorch.views:view_op mytorch.views:run_as_view mytorch.views:permute"
 # The first five lines have one surprise: `row.t()` is contiguous, because the stride along a length of 1 doesn't matter. The
 # last line has another. `t.t() + 1` is a *new* tensor and yet it isn't contiguous, since arithmetic and `clone` usually keep
-# the memory order of their input. If two inputs of the same shape differ in their order, the first one decides: with `o =
+# the memory order of their input. If two dense inputs of the same shape differ in their order, the first one decides: with `o =
 # torch.ones(3, 2)`, the strides of `t.t() + o` are (1, 3), and those of `o + t.t()` are (2, 1).
 #
 # Not every operation keeps the order: `masked_fill` and `cumsum` store their result row by row, as `mytorch` does with each new
@@ -333,8 +333,8 @@ print(check.error(whole.__setitem__, [0], torch.tensor([1.9])))
 # about results that don't. `fill_`, `copy_` and assignments through numbers and slices convert instead, and they truncate
 # fractions. There are limits:
 #
-# - An assignment through a list or a mask converts a Python number but refuses a *tensor* of a different dtype, as the last
-#   line shows.
+# - An assignment through a list converts a Python number but refuses a *tensor* of a different dtype, as the last line shows.
+#   Through a mask, only a tensor with several elements is refused.
 # - `fill_` raises if the number is out of range, such as 300 for uint8.
 #
 # **Interview · `a = a + b` or `a += b`?**
@@ -523,7 +523,8 @@ print("5.", grid._version)
 # 3. Dimensions `d` and `d + 1` merge if `stride[d] == stride[d + 1] * size[d + 1]`.
 # 4. `view` never copies; `reshape` and `contiguous` copy if they have to.
 # 5. Contiguous means that the elements, in order, are adjacent in memory; strides along lengths of 1 don't matter.
-# 6. Arithmetic keeps the memory order of its first input, `channels_last` included, but `masked_fill` and `cumsum` don't.
+# 6. Arithmetic on dense tensors of one shape keeps the first one's memory order, `channels_last` included, but `masked_fill`
+#    and `cumsum` don't.
 # 7. `expand` sets strides to 0 and takes no memory. `repeat` copies.
 # 8. `add_` and `+=` write into shared memory, and the result has to fit. Most assignments convert the dtype.
 # 9. `add_` on an expanded tensor raises, but other overlaps within a tensor go unnoticed.

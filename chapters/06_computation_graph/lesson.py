@@ -575,8 +575,8 @@ for create_graph in (False, True):
 # %% [markdown]
 # **Interview · What is `.grad`, and does it have a history?**
 #
-# - *Thirty seconds:* A tensor of the leaf's shape, or `None`. It has a `grad_fn` only if the pass ran with `create_graph=True`, and
-#   then it can be differentiated again ([chapter 07b](07b_vector_jacobian_products.ipynb)).
+# - *Thirty seconds:* A tensor of the leaf's shape, or `None`. A pass gives it a `grad_fn` only with `create_graph=True`, and then it can be
+#   differentiated again ([chapter 07b](07b_vector_jacobian_products.ipynb)).
 # - *The trap:* Wrapping it in `Variable`, as old code does.
 # - *Proof:* `proof-history-of-a-gradient`.
 

@@ -461,7 +461,7 @@ print(inspect.getsource(torch.autograd.Function.apply))
 # 1. `backward(v)` computes the vector–Jacobian product $v^\top J$, with $v = 1$ for a scalar.
 # 2. `retain_graph` keeps saved tensors, and `create_graph` records the backward pass.
 # 3. Backward formulas are made of recorded operations, so a gradient can be differentiated.
-# 4. After a backward pass, `.grad` has a history only if you asked with `create_graph=True`, and even then not always.
+# 4. A backward pass gives `.grad` a history only with `create_graph=True`, and even then not always.
 # 5. A `Function` saves tensors with `save_for_backward`, because attributes of `ctx` have no version check.
 # 6. `backward` of a `Function` returns one gradient for each argument of `forward`.
 # 7. A falling loss doesn't prove that a formula is correct.

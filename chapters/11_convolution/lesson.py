@@ -223,8 +223,8 @@ print(f"fully connected, in place of the second layer: {(64 * 224**2) ** 2:.1e} 
 #
 # ## NHWC and `channels_last`
 # A colour image can be stored plane by plane, which is called NCHW, or pixel by pixel with all channels of a pixel side by side, which is
-# NHWC. In PyTorch the second is a *memory format*: the shape stays (N, C, H, W), and only the strides change. A convolution keeps the
-# format of its input, as the second line of the output shows.
+# NHWC. In PyTorch the second is a *memory format*: the shape stays (N, C, H, W), and only the strides change. A convolution returns this
+# format if its weight has it or, as in the second line of the output, its input.
 
 # %% tags=["proof-channels-last"]
 x, conv = torch.rand(2, 64, 8, 8), torch.nn.Conv2d(64, 32, 3)

@@ -446,8 +446,8 @@ for kind in ("SGD", "Muon"):
 # **Interview · What does Muon do differently from Adam?**
 #
 # - *Thirty seconds:* Adam rescales each element by itself, whereas Muon orthogonalizes the update of a whole matrix. All directions of the
-#   matrix then move about equally far, even those that the gradient hardly shows. With one momentum buffer per weight, its state is half of
-#   Adam's.
+#   matrix then move about equally far, even those a hundred times weaker in the gradient. With one momentum buffer per weight, its state is
+#   half of Adam's.
 # - *Longer:* The orthogonalization takes five Newton–Schulz iterations, which are matrix multiplications and run in bfloat16.
 # - *They ask next:* Which parameters does it update? Only the two-dimensional weights of hidden layers, while embeddings, the output layer,
 #   biases and norms usually stay with AdamW.

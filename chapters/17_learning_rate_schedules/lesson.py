@@ -433,7 +433,8 @@ for name, make in makers.items():
 #   starts at a tenth was made after it.
 # - *They ask next:* What does the `state_dict` of a `LambdaLR` lack? The function, unless it is an object, whose attributes are
 #   saved.
-# - *The trap:* Checking the first rate alone, which is always correct.
+# - *The trap:* Checking the first rate alone, which is correct even without the scheduler's state if the optimizer's was loaded
+#   last.
 # - *Proof:* `proof-resume`.
 #
 # ## Exponential moving average (EMA) of the weights

@@ -262,9 +262,9 @@ print("no pass:", numbers_after(0), " one pass:", numbers_after(1))
 print("one pass, generator of its own:", numbers_after(1, generator=torch.Generator()))
 
 # %% [markdown]
-# No, it doesn't. Each `iter(loader)` draws a base seed for its workers from the default generator, even if there are no workers.
-# A validation pass that you add to a script therefore changes the rest of the training run, dropout included. Give the loader its
-# own `generator` and it draws the seed from that.
+# No, it doesn't. Each `iter(loader)` draws a base seed for its workers from the default generator, even if there are no workers. A
+# validation pass that you add to a script therefore changes the rest of the training run: the shuffling, and on the CPU dropout too. Give
+# the loader its own `generator` and it draws the seed from that.
 
 # %% [markdown] tags=["short"]
 # ### fork, spawn and forkserver

@@ -407,9 +407,9 @@ print("weight", weight.tolist())
 # - *Proof:* `proof-non-finite`.
 #
 # ## Logging and throughput
-# On a GPU, `loss.item()` waits until all queued kernels have finished ([chapter 05](05_devices.ipynb)), so if you call it in each step, the
-# GPU idles while Python prepares the next one. Keep a running sum on the device instead, and read it every hundred steps. (`Trainer` reads
-# each loss, for simplicity.) The sum should be of detached losses:
+# On a GPU, `loss.item()` waits until all kernels of the current stream have finished ([chapter 05](05_devices.ipynb)), so if you call it in
+# each step, the GPU idles while Python prepares the next one. Keep a running sum on the device instead, and read it every hundred steps.
+# (`Trainer` reads each loss, for simplicity.) The sum should be of detached losses:
 
 # %% tags=["proof-logging"]
 model, sums = make_model(), {"loss": 0.0, "loss.detach()": 0.0}

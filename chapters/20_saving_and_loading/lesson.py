@@ -130,8 +130,8 @@ with torch.serialization.safe_globals([print]):
 # **Interview · Why is `pickle` dangerous, and what does `weights_only` do?**
 #
 # - *Thirty seconds:* A pickle is a program that can name any function and call it while the file is being loaded. With
-#   `weights_only=True`, a restricted unpickler allows only tensors, dtypes and plain containers, and anything else raises an
-#   error.
+#   `weights_only=True`, a restricted unpickler allows only harmless types such as tensors, dtypes and plain containers, and
+#   anything else raises an error.
 # - *Longer:* It has been the default since PyTorch 2.6. You can add names with `torch.serialization.safe_globals`, which the file
 #   can then call, although a few modules, such as the one behind `os.system`, stay blocked.
 # - *They ask next:* What if a file doesn't load with it? I read the name in the error message, which is often just a NumPy value,

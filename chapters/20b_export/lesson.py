@@ -177,9 +177,9 @@ for name, function in {"x.reshape(3, -1)": lambda x: x.reshape(3, -1), "x.sum(0)
 # Both are accepted, by PyTorch's default exporter as well, yet both files are wrong: the first mixes samples, and the second
 # returns 2 as the mean of ones. So compare the file's outputs with the model's on several batch sizes.
 #
-# PyTorch captures the program once, with symbols for the dynamic dimensions, so its file for `x / len(x)` computes the length.
-# The symbol in the program above came from `dynamic_shapes`, which replaced the older `dynamic_axes`. `torch.export` catches
-# three mistakes:
+# PyTorch captures the program with symbols for the dynamic dimensions, so `x / x.shape[0]` computes the length, whereas
+# `torch.export` refuses `x / len(x)` by default. The symbol in the program above came from `dynamic_shapes`, which replaced the
+# older `dynamic_axes`. `torch.export` catches three mistakes:
 #
 # - Without `dynamic_shapes`, calling the program with another batch size raises `Guard failed: input.size()[0] == 3`.
 # - With a `Dim`, code that fixes the batch, such as `x.reshape(3, -1)`, is refused because it "specialized" the dimension.
