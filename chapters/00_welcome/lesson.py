@@ -126,7 +126,7 @@ print(check.error(y.add, mytorch.ones(3, device="cuda:0")))
 # %% [markdown] tags=["short"]
 # Although `normalize` doesn't mention devices, it works on all of them, because an operation runs where its inputs are and its
 # result stays there. (The exceptions are operations that copy, such as `y.to("cpu")`.) The last line is the error you get when
-# the inputs are on two devices: bringing them to one is your part, except for a 0-d tensor on the CPU, which [chapter
+# the inputs are on two devices: moving them to the same device is your job, except for a 0-d tensor on the CPU, which [chapter
 # 05](05_devices.ipynb) explains.
 #
 # A GPU is fast on large arrays: thousands of cores work at the same time. For a small array on a CPU, PyTorch is slower than NumPy,
@@ -135,8 +135,8 @@ print(check.error(y.add, mytorch.ones(3, device="cuda:0")))
 #
 # **Interview · What is PyTorch, in a sentence or two?**
 #
-# - *Thirty seconds:* PyTorch is a library for tensors on CPUs and GPUs that can differentiate whatever you compute with them.
-#   Modules, optimizers and everything else are built on these two pillars.
+# - *Thirty seconds:* PyTorch is a tensor library with GPU support and automatic differentiation (autograd). It is eager:
+#   operations run immediately. Modules, optimizers and everything else are built on these two pillars.
 # - *Longer:* You write ordinary Python, and operations run at once, on the device of their inputs, while autograd records those
 #   that need a gradient.
 # - *They ask next:* What if two tensors are on different devices? Adding them raises an error, so you move one of them with `to` first.

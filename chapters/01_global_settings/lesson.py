@@ -1,11 +1,11 @@
 # %% [markdown]
 # # Global settings
 # Why is 0.1 suddenly not equal to 0.1? How do you get the same losses in every run? And why does a model under `no_grad` still
-# record a graph in a thread pool? The answers follow from four ideas, which the hour takes in this order:
+# record a graph in a thread pool? The answers follow from four ideas, which this lesson takes in turn:
 #
 # 1. A setting is read when a function is *called*, not when you set it.
-# 2. The switches that matter in training trade precision for speed, or speed for results that can be repeated.
-# 3. A setting has a *scope*: the whole process, one thread, or one block.
+# 2. A setting has a *scope*: the whole process, one thread, or one block.
+# 3. The switches that matter in training trade precision for speed, or speed for results that can be repeated.
 # 4. A setting fills in only what the call leaves open: arguments and operands come first.
 #
 # At the end your own library has dtypes, device names, and a default device that survives an error.
@@ -76,67 +76,6 @@ from course import pictures
 steps = {"argument": "dtype= given?", "data": "has a dtype?", "settings": "the default"}
 types = {"kernels": ["float32", "float64"], "chosen": "float32", "result": "a tensor"}
 pictures.layers(steps, call="torch.tensor(0.5)", path=list(steps), **types)
-
-# %% [markdown] tags=["short"]
-# ## The global switches that matter in training
-# Besides the default dtype, a program has the five switches in this table, about which interviewers ask more than about any
-# default. All of them belong to the process, and they pull in two directions: three make training faster, and two make a run
-# repeatable.
-#
-# | switch | what it changes | for |
-# |---|---|---|
-# | `torch.set_float32_matmul_precision("high")` | lets tensor cores multiply float32 matrices in TF32 | speed ([chapter 22](22_mixed_precision.ipynb)) |
-# | `torch.backends.fp32_precision = "tf32"` | the same for all backends at once, convolutions included | speed ([chapter 22](22_mixed_precision.ipynb)) |
-# | `torch.backends.cudnn.benchmark = True` | times several convolution algorithms for each new shape and keeps the fastest | speed ([chapter 11](11_convolution.ipynb)) |
-# | `torch.manual_seed(0)` | restarts the random number generators of the CPU and of all GPUs | repeatable runs ([chapter 19](19_training_loop.ipynb)) |
-# | `torch.use_deterministic_algorithms(True)` | chooses deterministic algorithms, and raises an error where there is none; cuBLAS also needs `CUBLAS_WORKSPACE_CONFIG` | repeatable runs ([chapter 19](19_training_loop.ipynb)) |
-#
-# The next cell prints the defaults of the switches for speed. Then it draws two numbers after the same seed, with and without
-# an extra draw in between, and calls an operation that has no deterministic version. (Because minitorch has no cuDNN,
-# `benchmark` has nothing to time there.)
-
-# %% tags=["proof-switches"]
-from textwrap import fill
-
-print("float32 matmul precision:", torch.get_float32_matmul_precision(), "(no TF32)")
-print("TF32 in cuDNN's convolutions:", torch.backends.cudnn.allow_tf32, " benchmark:", torch.backends.cudnn.benchmark)
-for extra in (0, 0, 1):
-    torch.manual_seed(0)
-    torch.rand(extra)
-    print(f"seed 0, {extra} extra draws:", torch.rand(2))
-torch.use_deterministic_algorithms(True)
-try:
-    torch.zeros(3).put_(torch.tensor([0, 0]), torch.tensor([1.0, 2.0]))  # two values for one position
-except RuntimeError as error:
-    print(fill(str(error), 110))
-torch.use_deterministic_algorithms(False)
-
-# %% [markdown] tags=["short"]
-# By default, float32 matrices are multiplied in full precision, cuDNN's convolutions may use TF32, and nothing is timed. The
-# same seed gives the same numbers only if the program draws in the same order: a single extra draw, say in a new layer, shifts
-# all that follow. The deterministic switch doesn't make `put_` repeatable, but refuses to run it.
-#
-# **Interview · How do you make a rerun bit-identical, and what does it cost?**
-#
-# - *Thirty seconds:* I seed Python, NumPy and PyTorch, call `use_deterministic_algorithms(True)`, leave `cudnn.benchmark` off, and set
-#   `CUBLAS_WORKSPACE_CONFIG` before the program starts. That costs some speed, and operations without a deterministic version raise an
-#   error.
-# - *Longer:* It holds for the same hardware, versions, batch size and number of workers and threads. To go on in the middle of a run, I
-#   also save the states of the random number generators ([chapter 20](20_saving_and_loading.ipynb)).
-# - *They ask next:* Why isn't a seed enough? One extra draw shifts all later ones, and on a GPU, kernels with atomic additions
-#   may add in a different order each time.
-# - *The trap:* Expecting the same bits from a different GPU, where other kernels add in another order.
-# - *Proof:* `proof-switches`; on a training run: [chapter 19](19_training_loop.ipynb).
-#
-# **Interview · Which global switches make training on a GPU faster, and what do they cost?**
-#
-# - *Thirty seconds:* `set_float32_matmul_precision("high")` lets tensor cores multiply in TF32, which costs precision: inputs are rounded
-#   to ten bits of mantissa. `cudnn.benchmark = True` picks the fastest convolution algorithm, which costs a search for each new shape.
-# - *Longer:* Both change the last digits of results. Convolutions may use TF32 even at the default `highest`: cuDNN has a switch of its
-#   own, `cudnn.allow_tf32`, which is on.
-# - *They ask next:* When does `benchmark` hurt? When shapes keep changing, because every new shape starts another search.
-# - *The trap:* Assuming that float32 products have seven correct digits while TF32 is on, although each input keeps only about three.
-# - *Proof:* `proof-switches`.
 
 # %% [markdown] tags=["short"]
 # ## Settings and threads
@@ -244,6 +183,67 @@ local = threading.local()
 local.device = "cuda:0"  # in this thread
 elsewhere = ThreadPoolExecutor().submit(getattr, local, "device", "cpu").result()
 print("here:", local.device, "  in a new thread:", elsewhere)
+
+# %% [markdown] tags=["short"]
+# ## The global switches that matter in training
+# Besides the default dtype, a program has the five switches in this table, about which interviewers ask more than about any
+# default. All of them belong to the process, and they pull in two directions: three make training faster, and two make a run
+# repeatable.
+#
+# | switch | what it changes | for |
+# |---|---|---|
+# | `torch.set_float32_matmul_precision("high")` | lets tensor cores multiply float32 matrices in TF32 | speed ([chapter 22](22_mixed_precision.ipynb)) |
+# | `torch.backends.fp32_precision = "tf32"` | the same for all backends at once, convolutions included | speed ([chapter 22](22_mixed_precision.ipynb)) |
+# | `torch.backends.cudnn.benchmark = True` | times several convolution algorithms for each new shape and keeps the fastest | speed ([chapter 11](11_convolution.ipynb)) |
+# | `torch.manual_seed(0)` | restarts the random number generators of the CPU and of all GPUs | repeatable runs ([chapter 19](19_training_loop.ipynb)) |
+# | `torch.use_deterministic_algorithms(True)` | chooses deterministic algorithms, and raises an error where there is none; cuBLAS also needs `CUBLAS_WORKSPACE_CONFIG` | repeatable runs ([chapter 19](19_training_loop.ipynb)) |
+#
+# The next cell prints the defaults of the switches for speed. Then it draws two numbers after the same seed, with and without
+# an extra draw in between, and calls an operation that has no deterministic version. (Because minitorch has no cuDNN,
+# `benchmark` has nothing to time there.)
+
+# %% tags=["proof-switches"]
+from textwrap import fill
+
+print("float32 matmul precision:", torch.get_float32_matmul_precision(), "(no TF32)")
+print("TF32 in cuDNN's convolutions:", torch.backends.cudnn.allow_tf32, " benchmark:", torch.backends.cudnn.benchmark)
+for extra in (0, 0, 1):
+    torch.manual_seed(0)
+    torch.rand(extra)
+    print(f"seed 0, {extra} extra draws:", torch.rand(2))
+torch.use_deterministic_algorithms(True)
+try:
+    torch.zeros(3).put_(torch.tensor([0, 0]), torch.tensor([1.0, 2.0]))  # two values for one position
+except RuntimeError as error:
+    print(fill(str(error), 110))
+torch.use_deterministic_algorithms(False)
+
+# %% [markdown] tags=["short"]
+# By default, float32 matrices are multiplied in full precision, cuDNN's convolutions may use TF32, and nothing is timed. The
+# same seed gives the same numbers only if the program draws in the same order: a single extra draw, say in a new layer, shifts
+# all that follow. With the deterministic switch on, `put_` raises an error instead of running.
+#
+# **Interview · How do you make a rerun bit-identical, and what does it cost?**
+#
+# - *Thirty seconds:* I seed Python, NumPy and PyTorch, call `use_deterministic_algorithms(True)`, leave `cudnn.benchmark` off, and set
+#   `CUBLAS_WORKSPACE_CONFIG` before the program starts. That costs some speed, and operations without a deterministic version raise an
+#   error.
+# - *Longer:* It holds for the same hardware, versions, batch size and number of workers and threads. To go on in the middle of a run, I
+#   also save the states of the random number generators ([chapter 20](20_saving_and_loading.ipynb)).
+# - *They ask next:* Why isn't a seed enough? One extra draw shifts all later ones, and on a GPU, kernels with atomic additions
+#   may add in a different order each time.
+# - *The trap:* Expecting the same bits from a different GPU, where other kernels add in another order.
+# - *Proof:* `proof-switches`; on a training run: [chapter 19](19_training_loop.ipynb).
+#
+# **Interview · Which global switches make training on a GPU faster, and what do they cost?**
+#
+# - *Thirty seconds:* `set_float32_matmul_precision("high")` lets tensor cores multiply in TF32, which costs precision: inputs are rounded
+#   to ten bits of mantissa. `cudnn.benchmark = True` picks the fastest convolution algorithm, which costs a search for each new shape.
+# - *Longer:* Both change the last digits of results. Convolutions may use TF32 even at the default `highest`: cuDNN has a switch of its
+#   own, `cudnn.allow_tf32`, which is on.
+# - *They ask next:* When does `benchmark` hurt? When shapes keep changing, because every new shape starts another search.
+# - *The trap:* Assuming that float32 products have seven correct digits while TF32 is on, although each input keeps only about three.
+# - *Proof:* `proof-switches`.
 
 # %% [markdown]
 # ## Default precision

@@ -92,10 +92,9 @@ print(torch.tensor([250], dtype=torch.uint8) + 10)
 # type wins. Without them it is a scalar tensor, and the *result* is float16, which can't hold 70000 but can hold half of it, if
 # only to the nearest multiple of 32.
 #
-# The scalar therefore wasn't rounded first: a product with a scalar, or a quotient by one, takes it unrounded (unless it is a
-# 0-d tensor on the left), computes in float32, and rounds once. On the CPU a sum or difference doesn't do this, so in the fifth
-# line 70000 is first rounded to float16, which makes it `inf`. In the last line both operands are integers, so the result stays
-# uint8 and wraps around.
+# The scalar therefore wasn't rounded first: a product with a scalar (unless it is a 0-d tensor on the left) is computed in
+# float32 and rounded once. On the CPU a sum or difference isn't, so in the fifth line 70000 becomes `inf` before it is
+# subtracted. In the last line both operands are integers, so the result stays uint8 and wraps around.
 #
 # **Interview · A float16 tensor times a float64 scalar: which dtype?**
 #
@@ -138,7 +137,7 @@ print("5.", assigned.tolist())
 # - *Proof:* `proof-fixed`.
 #
 # ### Integer overflow
-# What becomes of 300 in uint8, which ends at 255? The answer depends on how it gets there:
+# What happens to 300 in a uint8 tensor, whose largest value is 255? The answer depends on how it gets there:
 
 # %% tags=["proof-overflow"]
 print("arithmetic:", (torch.tensor([250], dtype=torch.uint8) + 50).item())

@@ -308,10 +308,10 @@ print(ones)
 print("equal:", ones.tolist() == mine.tolist(), " versions:", ones._version, mine._version)
 
 # %% [markdown]
-# The column was set to 0 before 5 was added everywhere, and each of the two writes raised the *version*, which a section below
-# explains. A trailing underscore means *in place*: `add_` writes into the memory of its tensor and returns that tensor, so
-# every view of that memory sees the write. On a tensor, `+=` is in place, too. (A few such methods, `t_` and `unsqueeze_` among
-# them, write no element but change the shape and the strides of the tensor itself.)
+# The column was set to 0 before 5 was added everywhere, and each of the two writes incremented the *version*, which is
+# explained below. A trailing underscore means *in place*: `add_` writes into the memory of its tensor and returns that tensor,
+# so every view of that memory sees the write. On a tensor, `+=` is in place, too. (A few such methods, `t_` and `unsqueeze_`
+# among them, write no element but change the shape and the strides of the tensor itself.)
 
 # %% tags=["proof-in-place"]
 a = torch.zeros(3)

@@ -333,8 +333,8 @@ print(check.error(layer.load_state_dict, {"weight": torch.ones(1, 2)}, strict=Fa
 #
 # **Interview · What is in a state dict, and what isn't?**
 #
-# - *Thirty seconds:* The parameters and persistent buffers by their paths, and the extra state of modules that define one. Not in it
-#   are the code, the `training` flag, the optimizer's state, and the information about which parameters are frozen.
+# - *Thirty seconds:* The parameters and persistent buffers by their paths, and the extra state of modules that define one. It doesn't
+#   contain the code, the `training` flag, the optimizer's state, or which parameters are frozen.
 # - *Longer:* Loading copies values into the existing parameters. Besides the tensors, the dict has an attribute `_metadata` with a
 #   version for each module, so that a newer class can recognize and convert what an older one saved.
 # - *They ask next:* How do you keep the best epoch? I deep-copy the state dict or save it to a file.

@@ -419,8 +419,8 @@ pictures.curves(shares, xlabel="distance from the unit (pixels)", ylabel="share 
 #
 # **Interview · How large is a receptive field, and how do you enlarge it?**
 #
-# - *Thirty seconds:* Each layer adds d(k − 1) times the product of all earlier strides, and it starts at 1. More layers add to it, strides and
-#   pools multiply what the later layers add, and dilation widens a kernel without more weights.
+# - *Thirty seconds:* It starts at 1, and each layer adds d(k − 1) times the product of all earlier strides. More layers add to it, strides
+#   and pools multiply what the later layers add, and dilation widens a kernel without more weights.
 # - *Longer:* Two 3 × 3 layers see as far as one 5 × 5, with 18 weights for a pair of channels instead of 25, and with a nonlinearity between
 #   them.
 # - *They ask next:* Do all pixels in it count equally? Not after a few layers: those in the middle count most, since most paths lead
@@ -461,7 +461,8 @@ for stride, pixels in (1, 1), (2, 2), (2, 1):
 # 1. How many parameters does `Conv2d(3, 8, 3)` have? 224: 8 · 3 · 9 weights and 8 biases.
 # 2. Is TF32 on by default? For cuDNN's convolutions yes, for matrix multiplications no.
 # 3. What does the padding of a max pool contain? Minus infinity, not 0.
-# 4. What does the padding of an average pool contain? Zeros, which count as pixels by default; what `ceil_mode` adds beyond the padding doesn't.
+# 4. What does the padding of an average pool contain? Zeros, which count as pixels by default; the positions that `ceil_mode` adds beyond
+#    the padding don't.
 # 5. What does a convolution with `padding="same"` do if its stride is 2? Raise an error.
 
 # %% hidden=true tags=["proof-rapid-fire"]

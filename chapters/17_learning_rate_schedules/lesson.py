@@ -99,14 +99,49 @@ pictures.slider(draw, start=start, warmup=[1, 20, 50], lowest=[0.0, 0.05, 0.3], 
 # %% [markdown]
 # **Interview · Write warm-up and cosine on the whiteboard.**
 #
-# - *Thirty seconds:* Below `warmup` the factor is `(t + 1) / warmup`; with `t / warmup` the first step would do nothing. Then comes
-#   `(1 + cos(pi * progress)) / 2`, scaled so that it ends at `lowest`. I pass the function to `LambdaLR`.
+# - *Thirty seconds:* I'd write one function for `LambdaLR`: linear up to `warmup`, then half a cosine down to `lowest`. The warm-up's
+#   factor is `(t + 1) / warmup`, because with `t / warmup` the first step would do nothing.
 # - *Longer:* With one function, the warm-up's length is subtracted in one place. With `SequentialLR` you have to give it to `LinearLR`, to the
 #   milestone, and in `T_max`, which counts only the steps after the warm-up.
 # - *They ask next:* Why `min(1.0, …)`? Without it the cosine climbs again after `total`.
 # - *The trap:* Returning a rate. `LambdaLR` expects a factor and multiplies it by each group's initial rate; a list of functions gives each
 #   parameter group its own.
 # - *Proof:* `proof-function`.
+
+# %% [markdown]
+# ## Break it: chainable and closed-form schedulers
+# At step 3 you lower the rate to 0.1 by hand, with `group["lr"] = 0.1`. What do three schedulers make of it?
+
+# %% tags=["proof-closed-or-recursive"]
+makers = {
+    "LambdaLR": lambda s, o: s.LambdaLR(o, lambda t: 1 - t / 10),
+    "StepLR": lambda s, o: s.StepLR(o, 5, gamma=0.5),
+    "CosineAnnealingLR": lambda s, o: s.CosineAnnealingLR(o, T_max=10),
+}
+for name, make in makers.items():
+    print(f"{name:18}", *(f"{rate:.2f}" for rate in rates_of(make, 7, lowered_at=3)))
+
+# %% [markdown]
+# `LambdaLR` forgets your change, because it computes the rate from $t$ and the initial rate, in a **closed form**. The other two
+# keep it and go on from the rate that they find in the group; PyTorch calls such schedulers **chainable**. `StepLR` multiplies
+# that rate by `gamma` in the epochs `step_size`, `2 * step_size` and so on, while the cosine multiplies its distance from
+# `eta_min`, which is 0 here. As long as nobody interferes, both forms give the same rates up to rounding.
+#
+# | after a change by hand | schedulers |
+# |---|---|
+# | forget it (closed form) | `LambdaLR`, `OneCycleLR`, `CyclicLR`, `CosineAnnealingWarmRestarts` |
+# | go on from it (chainable) | `StepLR`, `MultiStepLR`, `ExponentialLR`, `MultiplicativeLR`, `ConstantLR`, `LinearLR`, `PolynomialLR`, `CosineAnnealingLR` |
+#
+# `ReduceLROnPlateau` also continues from the changed rate. A `SequentialLR` behaves like whichever scheduler is active, but the next one
+# [starts again from the initial rate](proof-phases).
+#
+# Chainable schedulers can share an optimizer: `ChainedScheduler` steps one after the other, and the factors of the first pair
+# below multiply. In the second pair, the closed-form scheduler steps last and overwrites what the other one did:
+
+# %% tags=["proof-multiply"]
+for pair in (("StepLR", "CosineAnnealingLR"), ("CosineAnnealingLR", "LambdaLR")):
+    rates = rates_of(lambda s, o, pair=pair: s.ChainedScheduler([makers[name](s, o) for name in pair]), 8)
+    print(*pair, [round(rate, 2) for rate in rates])
 
 # %% [markdown] tags=["short"]
 # ## Why warm up?
@@ -352,47 +387,12 @@ print("counted in updates, they have", rates[:3])
 # - *They ask next:* Can you make a new scheduler for each epoch? No, it would [count from 0 and warm up again](proof-resume).
 # - *The trap:* Passing `len(loader) * epochs` as the total number of steps.
 # - *Proof:* `proof-accumulation`.
-#
-# ## Break it: chainable and closed-form schedulers
-# At step 3 you lower the rate to 0.1 by hand, with `group["lr"] = 0.1`. What do three schedulers make of it?
-
-# %% tags=["proof-closed-or-recursive"]
-makers = {
-    "LambdaLR": lambda s, o: s.LambdaLR(o, lambda t: 1 - t / 10),
-    "StepLR": lambda s, o: s.StepLR(o, 5, gamma=0.5),
-    "CosineAnnealingLR": lambda s, o: s.CosineAnnealingLR(o, T_max=10),
-}
-for name, make in makers.items():
-    print(f"{name:18}", *(f"{rate:.2f}" for rate in rates_of(make, 7, lowered_at=3)))
-
-# %% [markdown]
-# `LambdaLR` forgets your change, because it computes the rate from $t$ and the initial rate, in a **closed form**. The other two
-# keep it and go on from the rate that they find in the group; PyTorch calls such schedulers **chainable**. `StepLR` multiplies
-# that rate by `gamma` in the epochs `step_size`, `2 * step_size` and so on, while the cosine multiplies its distance from
-# `eta_min`, which is 0 here. As long as nobody interferes, both forms give the same rates up to rounding.
-#
-# | after a change by hand | schedulers |
-# |---|---|
-# | forget it (closed form) | `LambdaLR`, `OneCycleLR`, `CyclicLR`, `CosineAnnealingWarmRestarts` |
-# | go on from it (chainable) | `StepLR`, `MultiStepLR`, `ExponentialLR`, `MultiplicativeLR`, `ConstantLR`, `LinearLR`, `PolynomialLR`, `CosineAnnealingLR` |
-#
-# `ReduceLROnPlateau` goes on from it, too, and a `SequentialLR` does what the scheduler that is running does, until the next one
-# takes over and [starts again from the initial rate](proof-phases).
-#
-# Chainable schedulers can share an optimizer: `ChainedScheduler` steps one after the other, and the factors of the first pair
-# below multiply. In the second pair, the closed-form scheduler steps last and overwrites what the other one did:
-
-# %% tags=["proof-multiply"]
-for pair in (("StepLR", "CosineAnnealingLR"), ("CosineAnnealingLR", "LambdaLR")):
-    rates = rates_of(lambda s, o, pair=pair: s.ChainedScheduler([makers[name](s, o) for name in pair]), 8)
-    print(*pair, [round(rate, 2) for rate in rates])
 
 # %% [markdown] given="mytorch.optim.lr_scheduler:watch"
-# ### In `mytorch`
+# ## In `mytorch`
 # A scheduler stores the initial rate of each group in the group, as `"initial_lr"`, and counts its own steps in `last_epoch`. Its `step`
 # takes the new rates from `get_lr` and writes them into the groups. You write the heart of the base class, `get_lr` of `StepLR`, and the
-# cosine, which has to get past the bottom, where its factor would divide by 0. The function that detects whether the optimizer has made a
-# step is provided:
+# cosine, whose factor would divide by zero at the bottom. The function that detects whether the optimizer has made a step is provided:
 
 # %% [markdown]
 # ## Resuming
@@ -428,9 +428,9 @@ for name, make in makers.items():
 #
 # - *Thirty seconds:* The model, the optimizer, the scheduler, the random generators, and the position in the data. The
 #   optimizer's state has the rate of each group, but not the epoch.
-# - *Longer:* Make the scheduler first and load the optimizer's state afterwards: the constructors of `LambdaLR`, `LinearLR`
-#   and `OneCycleLR` write their first rate into the groups. On PyTorch 2.13 a loaded 0.55 became 0.055 when a `LinearLR` that
-#   starts at a tenth was made after it.
+# - *Longer:* Make the scheduler first and load the optimizer's state afterwards: the constructors of `LambdaLR`, `LinearLR`,
+#   `ConstantLR` and `OneCycleLR` write their first rate into the groups. On PyTorch 2.13 a loaded 0.55 became 0.055 when a
+#   `LinearLR` that starts at a tenth was made after it.
 # - *They ask next:* What does the `state_dict` of a `LambdaLR` lack? The function, unless it is an object, whose attributes are
 #   saved.
 # - *The trap:* Checking the first rate alone, which is correct even without the scheduler's state if the optimizer's was loaded

@@ -304,8 +304,8 @@ run("files/workers.py")
 # **Interview · Map-style or iterable dataset: what is the difference, and what do workers change?**
 #
 # - *Thirty seconds:* A map-style dataset has `__getitem__` and `__len__`, so the main process can shuffle and deal the indices
-#   out to the workers. An iterable dataset is a stream, of which each worker gets a copy and yields all, unless you divide it
-#   with `get_worker_info()`.
+#   out to the workers. An iterable dataset is a stream. Each worker gets its own copy and yields all of it, unless you split
+#   the stream with `get_worker_info()`.
 # - *Longer:* Use a stream for logs, sockets, or archives that are read in sequence. Shuffling a stream takes a buffer: you fill it,
 #   yield a random element, and put the next sample in its place. Large datasets are stored as *shards* (WebDataset, MDS), files that are
 #   shuffled as a whole and read in sequence.

@@ -474,8 +474,8 @@ for mmap in (False, True):
     tracemalloc.stop()
 
 # %% [markdown]
-# With `mmap=True`, the file itself serves as memory, of which the operating system reads a page only when you access an element
-# on it.
+# With `mmap=True`, the file itself serves as memory, and the operating system reads a page only when you touch an element on
+# it.
 #
 # **Interview · How do you load a 70 GB model on a machine with 64 GB?**
 #

@@ -163,8 +163,8 @@ print(onnx.run_onnx(onnx.export(cnn, two), three.array)[0].shape)
 print(check.error(onnx.export, lambda x: x / len(x), two))
 
 # %% [markdown] tags=["short"]
-# In a view, the size that differs becomes −1, which the runtime computes, and if anything else differs, as in `x / len(x)`, the
-# export raises an error. (You write `generalize`, which compares the two traces, in exercise 3.) What if the batch size is
+# Where a view's sizes differ, the export writes −1 and lets the runtime compute the size. If anything else differs, as in `x /
+# len(x)`, it raises an error. (You write `generalize`, which compares the two traces, in exercise 3.) What if the batch size is
 # *hard-coded*?
 
 # %% tags=["proof-hard-coded"]
@@ -393,9 +393,9 @@ pictures.graph(
 # [chapter 12](12_norm_dropout_and_modes.ipynb) shows. Because a convolution is linear in its weights, these two can be merged
 # into its weight and bias: w′ = s·w, and b′ = s·(b − mean) + shift. (This is `fold` in exercise 3.)
 #
-# PyTorch's exporter folds batch norms, too: its file for a convolution, batch norm, ReLU and linear layer has the nodes `Conv`,
-# `Relu`, `Reshape` and `Gemm`. But a norm *before* a convolution with padding can't be folded exactly, because the padding adds its
-# zeros after the norm, so the shift doesn't apply to them. How much shorter do two whole networks become?
+# PyTorch's exporter folds batch norms, too: its file for a convolution, batch norm, ReLU and linear layer has the nodes `Conv`, `Relu`,
+# `Reshape` and `Gemm`. But a norm *before* a convolution with padding can't be folded exactly, because the padding adds its zeros after the
+# norm, so the shift doesn't apply to them. How many steps does this save in two complete networks?
 
 # %% tags=["proof-counts"]
 names, counts = ("as recorded", "constants folded", "layers fused"), {}

@@ -168,7 +168,8 @@ for count in (1, 16, 64):
 # - *Longer:* The prompts should have equal length and differ in one fact. In a language model, people patch the residual stream, a head or
 #   an MLP. Adding a fixed vector to the stream is *steering*, and a *sparse autoencoder* writes its activations as a sum of a few features
 #   that can be named.
-# - *They ask next:* Does no effect prove that a part is unused? No, because another part may do the same work.
+# - *They ask next:* If patching has no effect, does that prove that the part is unused? No, because another part may do the
+#   same work.
 # - *The trap:* Patching a layer whole: everything after it then repeats the other run, which proves nothing.
 # - *Proof:* `proof-patch`, on a layer's channels.
 #
@@ -261,9 +262,9 @@ torch.optim.SGD(model.parameters(), lr=0.01).step()
 print("a head that was frozen after backward moves:", not torch.equal(model.fc.weight, before))
 
 # %% [markdown] tags=["short"]
-# `eval()` stops the running statistics of batch norm, but no parameter. `requires_grad_(False)` stops new gradients for the parameters,
-# here for all but the two of the head, but not the statistics. So a frozen network needs both. If you freeze layers during training, clear
-# their gradients too, because the optimizer applies any `.grad` that it finds.
+# `eval()` freezes batch norm's running statistics but none of the parameters. `requires_grad_(False)` stops new gradients for the
+# parameters, here for all but the two of the head, but not the statistics. So a frozen network needs both. If you freeze layers during
+# training, clear their gradients too, because the optimizer applies any `.grad` that it finds.
 #
 # **Interview · You fine-tune on 500 images: what do you freeze, which learning rates, and what about batch norm?**
 #
