@@ -594,7 +594,8 @@ pictures.Picture(whole.png, "A map of mytorch: each definition is a box, and tho
 # %% [markdown]
 # ### Why Adam hides gradients that were summed instead of averaged
 # Suppose that four ranks sum their gradients and forget to divide by four. SGD's steps are then four times too large, while Adam
-# divides a running mean of the gradients by the square root of a running mean of their squares, so the factor of four cancels:
+# divides a running mean of the gradients by the square root of a running mean of their squares, so the factor of four cancels,
+# unless the gradients are as small as eps or Adam's `weight_decay` is added to them:
 
 
 # %% tags=["proof-sum-or-mean"]

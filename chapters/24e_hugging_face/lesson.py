@@ -159,7 +159,7 @@ print(f"with the frequencies computed anew: {(built(rows).logits - logits).abs()
 #   names instead of raising an error for them.
 # - *Longer:* A large model is split into *shards*, and `model.safetensors.index.json` says which file contains which tensor. The argument
 #   `dtype` chooses the dtype; by default it is the checkpoint's (in version 4, float32). With `device_map`, each tensor
-#   goes to its device while the files are read, so the CPU never holds the whole model.
+#   goes to its device while the files are read, so the CPU needn't hold the whole model at once.
 # - *They ask next:* Why safetensors? A `.pt` file contains a pickle, and unpickling can run code. `torch.load` has therefore refused
 #   everything but tensors and plain data by default since version 2.6. A safetensors file is a JSON header followed by bytes, which can
 #   be mapped into memory; see [chapter 20](20_saving_and_loading.ipynb).
@@ -521,7 +521,7 @@ print("3.", (counts["linear"] - 1) // 4, "· 4.", gap.argmin().item(), "· 5.", 
 # 4. Tied weights are one tensor with two names, of which a safetensors file contains one.
 # 5. Attention is looked up by name, and so is its mask, but in another dictionary.
 # 6. To test causality, change a token and check that the logits before it don't move.
-# 7. To find a porting bug, compare outputs module by module, because the first module that differs contains it.
+# 7. Compare modules by inputs and outputs: a porting bug is in the first whose inputs agree and whose outputs don't.
 # 8. Meta pairs neighbours and Hugging Face pairs halves, so permute the rows of q and k, each by its own number of heads.
 # 9. The model shifts `labels`, so you don't.
 # 10. Under accumulation, divide the sum by the trained tokens of the whole batch.

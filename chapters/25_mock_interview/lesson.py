@@ -85,17 +85,17 @@ pictures.slider(draw, start={"points": 0}, points=[-40, -30, -20, -10, 0, 10])
 
 # %% [markdown]
 # This reader's score is best with about thirty points less confidence. In an interview that is the difference between "It is a
-# view" and "I think it's a view, and I'd check `data_ptr`". But ten answers are too few to judge by: the share of correct ones
+# view" and "I think it's a view, and I'd check the storage". But ten answers are too few to judge by: the share of correct ones
 # has a standard error of about 16 points, so wait for a hundred or more.
 #
 # **Interview · You aren't sure of an answer. What do you say?**
 #
 # - *Thirty seconds:* I say what I know, how sure I am, and how I'd find out. For example: "I'd expect a copy here, because the
-#   strides don't fit, and I'd compare `data_ptr` to be sure."
+#   strides don't fit, and I'd compare the storages to be sure."
 # - *Longer:* Interviewers keep asking until they reach the edge of what you know, and what you do there is part of what they want
 #   to see.
-# - *They ask next:* How would you check that in one line? With `x.data_ptr() == y.data_ptr()`, which is False for a
-#   copy. Keep `is`, `_version` and `grad_fn` ready for other claims.
+# - *They ask next:* How would you check that in one line? With `x.untyped_storage().data_ptr() ==
+#   y.untyped_storage().data_ptr()`; plain `data_ptr` also differs for the view `x[1:]`. Keep `is`, `_version` and `grad_fn` ready for other claims.
 # - *The trap:* Stating a guess as a fact. One wrong certainty costs more than three honest doubts: at 90 % a wrong
 #   answer adds 0.81 to the sum of the Brier score, while at 50 % it adds 0.25.
 # - *Proof:* `proof-curve`, `proof-shift`.
@@ -263,7 +263,7 @@ for name in ("no fault", "label shift", "softmax twice", "clip before unscale"):
     print(f"{name:20} {first_loss(program):>22} {certain(program):>19} {moved(program):>17}")
 
 # %% [markdown]
-# The first loss is near ln 8 in all four programs, so it finds none of the faults. A model that always predicts the correct
+# The first loss is within 0.4 of ln 8 in all four programs, too close to find any of the faults. A model that always predicts the correct
 # token should have a loss of 0; checking this finds two of them, while a weight that hardly moves reveals the third. In a whole
 # program, check five things in this order:
 #
@@ -280,7 +280,7 @@ for name in ("no fault", "label shift", "softmax twice", "clip before unscale"):
 #   new gradient and moves.
 # - *Longer:* That order follows the data through the program, so each check rules out what comes before it.
 # - *They ask next:* Why not begin with the learning rate? It is a guess that changes all the numbers at once.
-# - *The trap:* Changing two things at a time, or trusting the first loss, which is near ln 8 in all four programs.
+# - *The trap:* Changing two things at a time, or trusting the first loss, which hardly differs between these four programs.
 # - *Proof:* `proof-checks`.
 #
 # **Interview · The validation loss is too good to be true. Name four causes.**

@@ -83,8 +83,8 @@ pictures.slider(draw, start={"batching": "static"}, batching=["static", "continu
 
 # %% [markdown] tags=["short"]
 # With *static batching*, a batch takes as long as its longest answer, and the slots of the short ones sit empty. *Continuous
-# batching* decides anew in each step which requests run, so a free slot is filled at once. The texts don't change, because each
-# request attends only to its own cache.
+# batching* decides anew in each step which requests run, so a free slot is filled at once. In this toy the texts don't change, because
+# each request attends only to its own cache; on a GPU the batch can still move the last digits.
 #
 # **Interview · What is continuous batching, and what does it gain over static batching?**
 #
@@ -154,8 +154,8 @@ for memory in (16, 8):
 # **Interview · Your server's KV cache is full. What do you do?**
 #
 # - *Thirty seconds:* I preempt the newest request: I free its blocks, put it at the front of the queue, and recompute its cache
-#   when there is room. The tokens that it has written are kept, because the user has already seen them. The oldest request always
-#   makes progress, so none starves.
+#   when there is room. The tokens that it has written are kept, because the user has already seen them. The oldest request
+#   makes progress if the memory can hold it alone, so none starves; a longer one is rejected.
 # - *Longer:* The alternative is to swap the blocks out to CPU memory. Recomputing costs one prefill, which is
 #   compute-bound, while swapping moves the cache over PCIe twice.
 # - *They ask next:* How do you avoid preemption? I admit fewer requests, evict unused prefix blocks first, quantize the cache, or
@@ -391,8 +391,8 @@ for temperature in (1, 3):
 
 # %% [markdown]
 # Division moves the second logit, −2, closer to 0, which makes its token *more* likely, so negative logits are multiplied
-# instead. **Min-p** keeps the tokens whose probability is at least `min_p` times the largest one. Its result depends on the
-# temperature, so the order of the processors matters.
+# instead. **Min-p** keeps the tokens whose probability is at least `min_p` times the largest one. After the temperature
+# it keeps other tokens than before it, so the order of the processors matters.
 #
 # ### Constrained decoding
 # To force an output format, compile the format into an automaton over characters. In each state, a mask forbids every
@@ -501,7 +501,7 @@ print("4.", 5 * 4, "· 5.", round((1 - 0.5**4) / (1 - 0.5), 1))
 # 6. Speculation pays only while FLOPs are spare.
 # 7. Size by weights, FLOPs for prefill, bandwidth for decode, and Little's law for the cache.
 # 8. BPE encodes by the rank of the merges, and bytes make every text encodable.
-# 9. A repetition penalty divides positive logits and multiplies negative ones; min-p comes after the temperature.
+# 9. A repetition penalty divides positive logits and multiplies negative ones; min-p's result depends on whether the temperature came first.
 # 10. A token is allowed if all its characters fit and the end can still be reached.
 #
 # ## You try

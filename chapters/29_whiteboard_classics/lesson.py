@@ -71,8 +71,8 @@ print(f"if all scores were equal: AUC {last:.0f} with the positives last, {first
 #   share of positives, so if these are rare, most of what I accept may still be wrong. Then I look at precision and
 #   recall.
 # - *Longer:* Random scores have an AUC of 0.5 whatever the data, but their average precision is the share of positives, here 5 %.
-# - *They ask next:* Are the scores probabilities? The AUC can't tell, because every strictly increasing function of the scores
-#   leaves it unchanged. I compare predicted with observed frequencies, and calibrate, for example with a temperature.
+# - *They ask next:* Are the scores probabilities? The AUC can't tell, because a strictly increasing function of the scores
+#   leaves it unchanged, unless rounding makes ties. I compare predicted with observed frequencies, and calibrate, for example with a temperature.
 # - *They ask next:* How do you compute it in N log N? I sort the scores and sum the positives' ranks, where equal
 #   scores share the mean of their ranks.
 # - *The trap:* Ignoring ties. If equal scores are ranked in the order of the input, the AUC depends on how the file was sorted.
@@ -436,7 +436,7 @@ for t in (1, 5, 99):
 # - *Longer:* Predicting the noise, the data or a velocity is the same regression with other weights per timestep.
 # - *They ask next:* Why is DDIM faster? With η = 0 it adds no noise and follows an ordinary differential equation, so
 #   it can skip timesteps.
-# - *The trap:* Mixing the guidance conventions: a scale of 1 means no guidance in one of them and a strong one in the other.
+# - *The trap:* Mixing the guidance conventions: s = 1 means no guidance, whereas w = 1 is the same as s = 2.
 # - *Proof:* `proof-forward`, `proof-posterior`.
 
 # %% [markdown]
