@@ -2,7 +2,7 @@
 # # Where the memory goes
 # After this chapter your own library trains a network in a quarter of the memory, computes attention over thousands of positions without
 # storing the matrix of scores, and keeps weights in 8 bits. You will be able to say where each byte of a training step is, what it costs to
-# do without it, and whether a GPU waits for its arithmetic or for its memory.
+# do without it, and whether a kernel is limited by arithmetic or by memory bandwidth.
 
 # %% hidden=true
 from course import lesson
@@ -287,7 +287,7 @@ for run in (lambda block, h: block(h), checkpointed):
 # - *Thirty seconds:* I try accumulation first: it divides the activations by the number of micro-batches and repeats no work. Checkpointing helps
 #   when a single sample is already too large, or when smaller batches would leave the GPU idle.
 # - *Longer:* Accumulation runs more and smaller kernels. Using both together is common.
-# - *They ask next:* Does accumulation change the result? Batch norm sees smaller batches, and a mean over tokens needs weights.
+# - *They ask next:* Does accumulation change the result? Batch norm sees smaller batches, and a mean over tokens has to be weighted by each micro-batch's number of tokens.
 # - *The trap:* Expecting either to shrink the 16 bytes per parameter, although both reduce only the activations.
 # - *Proof:* `proof-accumulate`.
 #

@@ -245,7 +245,7 @@ for limit in (1e-6, 5e-5, 25):
 
 # %% [markdown]
 # Small buckets start early but cost more messages. Your buckets are filled from the last layer to the first and stay as
-# they are, whereas PyTorch's learn:
+# they are, whereas PyTorch adapts its own:
 #
 # - In the first pass all gradients form one bucket.
 # - Then DDP **rebuilds the buckets** in the order in which the gradients arrived. The first one is limited to 1 MB, so
@@ -324,7 +324,7 @@ print(f"for four micro-batches: {sent_in(4, True)}, with no_sync in the first th
 #
 # ## Averaging the loss over ranks with unequal token counts
 # Rank 0 has a sentence of six tokens and rank 1 has one of two; the rest is padding. Each rank divides its loss by its
-# own number of tokens, and DDP averages the gradients. Is the result that of the mean over all eight tokens?
+# own number of tokens, and DDP averages the gradients. Is the result the same as for the mean over all eight tokens?
 
 # %% tags=["proof-mean-of-means"]
 tokens = [[2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [10.0, 18.0]]  # losses
@@ -473,7 +473,7 @@ print("5.", list(DDP(mytorch.nn.Linear(3, 1)).state_dict()))
 # 1. DDP runs a process for each GPU, sends rank 0's parameters to all, and averages gradients in buckets during the backward pass.
 # 2. `LOCAL_RANK` chooses the GPU; a process group is a set of ranks with their own collectives.
 # 3. The forward pass decides about `no_sync`; use it in all micro-batches but the last.
-# 4. After the first pass the buckets are rebuilt in the order of arrival, and the first one has 1 MB.
+# 4. After the first pass the buckets are rebuilt in the order of arrival, and the first one is 1 MB.
 # 5. An all-reduce is a reduce-scatter and an all-gather.
 # 6. In a ring each rank sends 2(n − 1)/n of the array.
 # 7. A mean of means isn't the mean, so weight by the number of tokens.

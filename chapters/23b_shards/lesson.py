@@ -108,8 +108,8 @@ pictures.curves(kept, ranks, xlabel="ranks", ylabel="bytes a parameter", log="xy
 # - *Thirty seconds:* At 16 bytes per parameter, 1 billion parameters take 16 GB, so DDP is enough. 7 billion take 112 GB, more than a
 #   GPU of 80 GB has: ZeRO-1 on eight GPUs needs 39 GB on each, FSDP 14. 70 billion need 1,120 GB, of which FSDP over 64 GPUs keeps 18
 #   on each.
-# - *Longer:* To these numbers I add the activations and the layers that are gathered at the moment, which can fill the rest of an 80
-#   GB GPU.
+# - *Longer:* To these numbers I add the activations and whichever layers are currently gathered, which can fill the rest of an 80 GB
+#   GPU.
 # - *They ask next:* Why not always FSDP? It sends half as much again as DDP, and each layer has to wait for its weights unless the
 #   gather is hidden.
 # - *The trap:* Counting the weights only. 7 billion in bfloat16 are 14 GB, and training needs eight times that.
@@ -253,8 +253,8 @@ pictures.curves(lines, xlabel="layers", ylabel="bytes a parameter in use", marks
 # %% [markdown] given="mytorch.nn.parallel.sharding:Gathered mytorch.nn.parallel.sharding:SavedView mytorch.nn.parallel.sharding:fully_shard"
 # ### `fully_shard` in `mytorch`
 # You write `FSDPParam` in exercise 3. The hooks are provided, and so is the solution to a problem that is easy to miss: the graph
-# saves the weight for the backward pass, which would keep the whole weight in memory after all. Therefore `SavedView` replaces the
-# class in which [chapter 07](07_backward_in_depth.ipynb)'s graph keeps a tensor, `Rules.kept`. It stores only the strides of a
+# saves the weight for the backward pass, which would keep the whole weight in memory after all. `SavedView` therefore takes the place
+# of `Rules.kept`, the class in which [chapter 07](07_backward_in_depth.ipynb)'s graph stores a saved tensor. It stores only the strides of a
 # gathered weight, and looks its memory up again once the hook before the backward pass has gathered it:
 
 # %% [markdown]
@@ -550,8 +550,8 @@ print(f"FSDP 64, eight GPUs share a card: {plan(1, 64, 1, cards=1)}")
 # **Interview · 70 billion parameters on 64 GPUs of 80 GB: which mesh?**
 #
 # - *Thirty seconds:* I count first. 16 bytes per parameter are 1,120 GB, so 18 GB on each GPU if everything is sharded over 64; with
-#   checkpointed activations and logits it is about 42 GB. So I begin with FSDP over all 64, each block a group, one sequence of 8,192
-#   tokens on each GPU, and check that the traffic is hidden.
+#   checkpointed activations and logits it is about 42 GB. So I begin with FSDP over all 64 GPUs, with each block as a group of its own and one
+#   sequence of 8,192 tokens per GPU, and check that the traffic is hidden.
 # - *Longer:* Each step gathers twice in bfloat16 and reduces in float32, which is 8 bytes per parameter, or 560 GB. With a 50 GB/s
 #   card for each GPU, a machine receives 400 GB/s, which makes 1.4 seconds against 11.5 of computing. If eight GPUs share one card,
 #   it takes 11 seconds, and everything would have to overlap perfectly. HSDP 2 × 32 adds 0.2 seconds for the all-reduce between

@@ -21,7 +21,7 @@ mytorch = lesson.mytorch("24e")  # your library, using your code wherever you've
 # %% [markdown] tags=["short"]
 # ## A Llama without PyTorch
 # The folder `files/alice_llama` looks like any model on Hugging Face's hub, with a `config.json` and a `model.safetensors`. The next two
-# cells load it and let it write, using the original library, in which not a line was changed. Which program multiplies the matrices?
+# cells load it and generate text, using the original library, in which not a line was changed. Which program multiplies the matrices?
 
 # %% tags=["proof-without-PyTorch", "needs-transformers"]
 import minitorch.as_torch
@@ -76,8 +76,8 @@ print(inspect.getsource(TorchFinder).partition("    def exec_module")[0])
 #
 # ## How much of PyTorch does a model library use?
 # Hugging Face's models are written in PyTorch like yours. To see how much of PyTorch they use, the next cell counts the names of torch in
-# the file of the Llama, and then the calls of one forward pass. It counts them with a `TorchFunctionMode`, to which every function of
-# tensors is handed instead of being run:
+# the file of the Llama, and then the calls of one forward pass. It counts them with a `TorchFunctionMode`, which intercepts every
+# call of a tensor function:
 
 # %% tags=["proof-names", "proof-operations"]
 import ast

@@ -469,7 +469,7 @@ notebook.show()
 #
 # ## Ten lines to remember
 # 1. Say how sure you are, and how you'd check.
-# 2. Test yourself first, read afterwards, and let what you know rest.
+# 2. Test yourself first, read afterwards, and leave the cards that you know alone for a while.
 # 3. The weakness is a topic, not a single card.
 # 4. Write the shapes first, then the code, and try a small input that isn't square.
 # 5. Name the observation, the hypothesis and the test, all three aloud.

@@ -441,7 +441,7 @@ for name, options in {"correct": {}, "no mask": {"causal": False}, "too large": 
 #   its loss is near 0. After that I look at the gradients: are they cleared in each step, and does every parameter have one?
 # - *They ask next:* The first loss is 10 instead of ln V = 3.9. Why? The logits are too large at the start, because of the
 #   initialization, a missing norm, or a missing scale.
-# - *The trap:* Searching by reading alone. Each check would rule out a part of the script.
+# - *The trap:* Hunting for the bug by reading. Each of these checks rules out part of the script within a minute.
 # - *Proof:* `proof-checks`.
 #
 # ## Milestone: rewrites and changes, side by side

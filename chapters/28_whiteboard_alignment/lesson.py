@@ -353,6 +353,9 @@ for beta in (1, 0.12):
     print()
 
 # %% [markdown]
+# Near the reference, k3 is less noisy than k1. Far from it (second line), its spread is 20 against k1's 0.4, because a few
+# answers with a huge ref / π dominate.
+#
 # **Interview · Which KL estimator do you use: k1, k2 or k3?**
 #
 # - *Thirty seconds:* As values, k1 is unbiased but can be negative, while k3 is unbiased, never negative, and less
@@ -493,8 +496,8 @@ for beta2 in (0.999, 0.95):
 #
 # - *Thirty seconds:* I look at the gradient norm before the spike and at the data of those steps. If it doesn't
 #   recover, I rewind to a checkpoint and skip those batches.
-# - *Longer:* The log tells causes apart: a bad batch spikes again when I rerun it, a faulty GPU doesn't on another machine, and
-#   attention logits grow for many steps before.
+# - *Longer:* The log tells causes apart: a bad batch makes the loss spike again when I rerun it, a hardware fault disappears on another machine,
+#   and attention logits grow for many steps before.
 # - *They ask next:* What if it comes back? Then I clip to a smaller norm, set β2 to 0.95, lower the learning rate, or add qk-norm or a
 #   z-loss against growing logits.
 # - *The trap:* Only lowering the learning rate, which leaves a bad shard or growing attention logits where they are.

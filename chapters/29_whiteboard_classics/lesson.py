@@ -166,7 +166,8 @@ for exponent in (2, 4, 6):
 # - *Proof:* `proof-digits`.
 #
 # ### Logistic regression by Newton's method
-# Logistic regression has no closed form, but its loss is convex and smooth, so **Newton's method** needs few steps.
+# The loss of logistic regression is log(1 + eˢ) − label·s for a score s. Its minimum has no closed form, but it is convex
+# and smooth, so **Newton's method** needs few steps.
 # Each step is the first derivative over the second one or, with several weights, the solution of a linear system with
 # the Hessian. The next cell fits a single weight to six points by Newton's method and by gradient descent, then starts
 # Newton's method farther away, and finally tries separable labels.
@@ -313,8 +314,8 @@ for index in range(len(values) - 1):
 # **Interview · How does a decision tree find its best split, and what does that cost?**
 #
 # - *Thirty seconds:* Each feature is sorted once. A pass over the sorted rows updates the class counts on both sides,
-#   and the threshold with the largest drop in weighted impurity wins. That is D · N log N.
-# - *Longer:* With histograms of 255 bins it is D · N.
+#   and the threshold with the largest drop in weighted impurity wins. For D features that costs D · N log N in all.
+# - *Longer:* LightGBM, for example, first sorts each feature into about 255 bins, once. Finding a split then takes one pass, D · N.
 # - *They ask next:* Why do forests beat a single tree, and what does boosting do instead? A deep tree has a high
 #   variance, and averaging trees on resampled rows and random features lowers it. Boosting lowers the bias instead, by
 #   adding shallow trees one after another, each fitted to the negative gradient of the loss.
@@ -613,8 +614,8 @@ print("tokens", tuple(by_hand.shape), "| equal to the convolution:", torch.allcl
 # **Interview · What changes when a vision transformer sees a larger image?**
 #
 # - *Thirty seconds:* There are more patches and so more tokens, and the cost of attention grows with the square of
-#   their number. The weights stay, while the positions are interpolated on their grid.
-# - *Longer:* The class token's isn't, because it has no place on the grid.
+#   their number. The weights are reused unchanged; only the position embeddings have to be interpolated to the larger grid.
+# - *Longer:* The class token's position isn't interpolated, because it isn't on the grid.
 # - *They ask next:* What does halving the patch size cost? Four times the tokens and sixteen times the attention.
 # - *The trap:* Reading patches in another order than the weight expects: a convolution's weight is channel, row, column.
 # - *Proof:* `proof-convolution`.
