@@ -548,11 +548,11 @@ for cache in (DynamicCache(config=config), StaticCache(config=config, max_cache_
     print(f"{type(cache).__name__:12} tokens and shape of the keys: {sizes}")
 
 # %% [markdown]
-# **Interview · DynamicCache or StaticCache?**
+# **Interview · Your cache changes its shape at every decoding step. What does that cost, and what do you change?**
 #
-# - *Thirty seconds:* A dynamic cache grows by concatenation, so it keeps no more than it needs, but its shape changes
-#   in every step. A static cache is allocated at its largest size and written in place. Its shapes and addresses never
-#   change, so `torch.compile` doesn't recompile, and CUDA graphs can replay the step.
+# - *Thirty seconds:* A dynamic cache grows by concatenation, so it keeps no more than it needs, but `torch.compile` has to handle
+#   a new shape, and CUDA graphs can't replay the step. I allocate a static cache once at its largest size and write in place, so its
+#   shapes and addresses never change.
 # - *Longer:* Concatenating copies the whole cache at every step, while the static cache needs a mask for its unused
 #   tail. Sliding-window layers keep only the last positions, and quantized or offloaded caches trade time for memory.
 # - *They ask next:* Why are prompts of different lengths padded on the left for `generate`? The next token is predicted at the last

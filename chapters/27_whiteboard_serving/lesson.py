@@ -2,8 +2,7 @@
 # # LLM serving at the whiteboard
 # In this chapter you build a language-model server that fits on a whiteboard: it decides in each step which requests
 # run, keeps their KV caches in blocks, turns text into tokens, and chooses new ones. Every schedule serves the same
-# trace of requests, and each request must get the text that the model would have written for it alone. The exercises
-# are thirteen whiteboard problems.
+# trace of requests, and each request must get the text that the model would have written for it alone.
 
 # %% [markdown] tags=["short"]
 # ## Static and continuous batching
@@ -83,8 +82,8 @@ pictures.slider(draw, start={"batching": "static"}, batching=["static", "continu
 
 # %% [markdown] tags=["short"]
 # With *static batching*, a batch takes as long as its longest answer, and the slots of the short ones sit empty. *Continuous
-# batching* decides anew in each step which requests run, so a free slot is filled at once. In this toy the texts don't change, because
-# each request attends only to its own cache; on a GPU the batch can still move the last digits.
+# batching* decides anew in each step which requests run, so a free slot is filled at once. The texts stay the same here, because
+# each request attends only to its own cache; on a GPU, the batch can move the last digits.
 #
 # **Interview · What is continuous batching, and what does it gain over static batching?**
 #
@@ -137,8 +136,8 @@ for name, memory, need in (("reserved", 64, lambda request: 32), ("paged", 16, b
 # In the same memory, the paged server ran 3.9 requests at once instead of 1.7. But it admits requests without knowing
 # how long they will get, so it can run out of blocks midway. It then *preempts* the newest request: its blocks are
 # freed, the tokens that were sent are kept, and when it comes back, prompt and tokens run through the model once more.
-# The next cell serves the trace with all of the memory and with half of it. The longest answer alone takes 24 steps.
-# Recomputing is free in this toy, because we count steps; exercise 8 adds a token budget.
+# The cell serves the trace with all of the memory and with half of it. The longest answer alone takes 24 steps.
+# Recomputing is free here, because we count steps; exercise 8 adds a token budget.
 
 # %% tags=["proof-preemption"]
 for memory in (16, 8):
@@ -154,8 +153,8 @@ for memory in (16, 8):
 # **Interview · Your server's KV cache is full. What do you do?**
 #
 # - *Thirty seconds:* I preempt the newest request: I free its blocks, put it at the front of the queue, and recompute its cache
-#   when there is room. The tokens that it has written are kept, because the user has already seen them. The oldest request
-#   makes progress if the memory can hold it alone, so none starves; a longer one is rejected.
+#   when there is room. The tokens that it has written are kept, because the user has already seen them. The oldest request always
+#   makes progress if it fits into the memory alone, so none starves.
 # - *Longer:* The alternative is to swap the blocks out to CPU memory. Recomputing costs one prefill, which is
 #   compute-bound, while swapping moves the cache over PCIe twice.
 # - *They ask next:* How do you avoid preemption? I admit fewer requests, evict unused prefix blocks first, quantize the cache, or
@@ -391,8 +390,8 @@ for temperature in (1, 3):
 
 # %% [markdown]
 # Division moves the second logit, −2, closer to 0, which makes its token *more* likely, so negative logits are multiplied
-# instead. **Min-p** keeps the tokens whose probability is at least `min_p` times the largest one. After the temperature
-# it keeps other tokens than before it, so the order of the processors matters.
+# instead. **Min-p** keeps the tokens whose probability is at least `min_p` times the largest one. The temperature
+# changes what it keeps, so the order of the processors matters.
 #
 # ### Constrained decoding
 # To force an output format, compile the format into an automaton over characters. In each state, a mask forbids every
@@ -501,13 +500,13 @@ print("4.", 5 * 4, "· 5.", round((1 - 0.5**4) / (1 - 0.5), 1))
 # 6. Speculation pays only while FLOPs are spare.
 # 7. Size by weights, FLOPs for prefill, bandwidth for decode, and Little's law for the cache.
 # 8. BPE encodes by the rank of the merges, and bytes make every text encodable.
-# 9. A repetition penalty divides positive logits and multiplies negative ones; min-p's result depends on whether the temperature came first.
+# 9. A repetition penalty divides positive logits and multiplies negative ones; min-p's order with the temperature matters.
 # 10. A token is allowed if all its characters fit and the end can still be reached.
 #
 # ## You try
-# In [the exercises](../exercises/27_whiteboard_serving.ipynb) you write BPE, logit processors, beam search, constrained decoding,
+# In [thirteen exercises](../exercises/27_whiteboard_serving.ipynb) you write BPE, logit processors, beam search, constrained decoding,
 # the block manager, attention over pages, the prefix cache and the scheduler, find a chunk size, repair speculative decoding, design
-# a service, compute where batching stops helping, and decode without computing anything twice. Take them one at a time.
+# a service, compute where batching stops helping, and decode without computing anything twice.
 
 # %% [markdown]
 # ## If you have time

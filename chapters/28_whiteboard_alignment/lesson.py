@@ -3,8 +3,8 @@
 # After this chapter you can derive DPO at a whiteboard, say which baselines bias a policy gradient and prove it, and
 # write PPO, GRPO and its corrections without looking anything up. The policy here is so small that all its answers can
 # be listed, so expectations are exact sums, and bias and variance can be computed instead of argued about. You know the
-# losses from [chapter 24d](24d_from_sft_to_grpo.ipynb); here you derive them and find what is wrong with them. The last
-# part is what a round on pretraining asks: budget, batch size, loss spikes and evidence.
+# losses from [chapter 24d](24d_from_sft_to_grpo.ipynb); here you derive them and find their faults. The last part
+# is about pretraining: budget, batch size, loss spikes and evidence.
 
 # %% [markdown] tags=["short"]
 # ## The DPO loss falls, and so does the chosen answer's probability
@@ -339,8 +339,8 @@ pictures.curves({f"seed {n}": curve for n, curve in enumerate(runs)}, xlabel="st
 # %% [markdown]
 # ## KL estimators: k1, k2, k3
 # In training, the KL to the reference is estimated from sampled tokens. With d = log ref − log π of a sample, the three usual
-# estimators are **k1** = −d, **k2** = d²/2 and **k3** = exp(d) − 1 − d. Because all answers can be listed, their bias and
-# spread are exact here, for two policies:
+# estimators are **k1** = −d, **k2** = d²/2 and **k3** = exp(d) − 1 − d. Their bias and spread are exact here, for two
+# policies:
 
 # %% tags=["proof-k1-k2-k3"]
 for beta in (1, 0.12):
@@ -353,8 +353,8 @@ for beta in (1, 0.12):
     print()
 
 # %% [markdown]
-# Near the reference, k3 is less noisy than k1. Far from it (second line), its spread is 20 against k1's 0.4, because a few
-# answers with a huge ref / π dominate.
+# Far from the reference (second line), k3's spread is 20 against k1's 0.4, because a few answers with a huge ref / π
+# dominate.
 #
 # **Interview · Which KL estimator do you use: k1, k2 or k3?**
 #
@@ -496,8 +496,8 @@ for beta2 in (0.999, 0.95):
 #
 # - *Thirty seconds:* I look at the gradient norm before the spike and at the data of those steps. If it doesn't
 #   recover, I rewind to a checkpoint and skip those batches.
-# - *Longer:* The log tells causes apart: a bad batch makes the loss spike again when I rerun it, a hardware fault disappears on another machine,
-#   and attention logits grow for many steps before.
+# - *Longer:* The log tells causes apart: a bad batch makes the loss spike again when I rerun it, a
+#   hardware fault disappears on another machine, and attention logits grow for many steps before.
 # - *They ask next:* What if it comes back? Then I clip to a smaller norm, set β2 to 0.95, lower the learning rate, or add qk-norm or a
 #   z-loss against growing logits.
 # - *The trap:* Only lowering the learning rate, which leaves a bad shard or growing attention logits where they are.
@@ -550,7 +550,7 @@ print(f"3. {1 - 1 / 8} · 4. {7 * (16 + 16 + 2 + 2)} GB · 5. {(torch.tensor([1.
 # %% [markdown]
 # ## You try
 # [The exercises](../exercises/28_whiteboard_alignment.ipynb) have twelve whiteboard problems and one prediction. The SFT loss, reward
-# models and Muon belong to this lesson's optional end. The last exercise is to test an assistant's code. If your interview is
+# models and Muon belong to this lesson's optional end. If your interview is
 # tomorrow, do DPO, GRPO, PPO and the SFT loss first.
 
 # %% [markdown]

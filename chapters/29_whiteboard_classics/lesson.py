@@ -78,7 +78,7 @@ print(f"if all scores were equal: AUC {last:.0f} with the positives last, {first
 # - *The trap:* Ignoring ties. If equal scores are ranked in the order of the input, the AUC depends on how the file was sorted.
 # - *Proof:* `proof-AUC`.
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # ### Cross-validation and data leakage
 # Cross-validation trains on four fifths of the data and tests on the fifth, five times over, until each fifth has been
 # the test. Its estimate is honest only if nothing was fitted to the test rows. Here 100 rows have 2,000 features of
@@ -244,45 +244,17 @@ for name, each in found.items():
     print(f"{name:13}: {np.mean(np.array(each) < 1.01 * best):.0%} of 60 starts end in the best clustering")
 
 # %% [markdown]
-# **Interview · Why does k-means++ draw by the squared distance?**
+# **Interview · Does k-means converge, and how do you choose k and the first centers?**
 #
-# - *Thirty seconds:* The squared distance is what a point contributes to the inertia, so points are drawn in proportion
-#   to what they cost at the moment.
-# - *Longer:* In expectation the result is within a factor of order log k of the optimum.
+# - *Thirty seconds:* Neither step can raise the inertia, and there are finitely many assignments, so it converges, but to a local
+#   minimum. I draw the first centers with k-means++, keep the best of several starts, and choose k by a validation criterion.
+# - *They ask next:* Why does k-means++ draw by the squared distance? It is what a point contributes to the inertia. In expectation
+#   the result is within a factor of order log k of the optimum.
 # - *They ask next:* What about a cluster without points? The mean of nothing is NaN, so I keep its center or move it to
 #   the point that is farthest from its own center.
 # - *The trap:* Broadcasting N × k × D differences. A loop over the k centers needs only N × k distances and the N × D differences
 #   of one center.
 # - *Proof:* `proof-starts`.
-
-# %% [markdown]
-# ### k nearest neighbours: distances by one matmul
-# k nearest neighbours has nothing to fit: a query takes the label that most of its k nearest training points have, so
-# all the work is in the distances. The formula ‖a‖² − 2a·b + ‖b‖² turns them into a matrix multiplication. What does it
-# cost when the points are timestamps or map coordinates, far from the origin?
-
-# %% tags=["proof-far"]
-for origin in (0.0, 1e8):
-    train, query = origin + np.arange(5.0), origin + 2.8
-    apart, expanded = (train - query) ** 2, train**2 - 2 * train * query + query**2
-    print(f"origin {origin:.0e}: differences {apart.round(2).tolist()}, nearest {apart.argmin()}")
-    print(f"              expanded    {expanded.round(2).tolist()}, nearest {expanded.argmin()}")
-
-# %% [markdown]
-# At 10⁸ the squares are near 10¹⁶, where neighbouring float64 numbers are 2 apart, so the difference of two such
-# squares keeps no digit of the distance. The differences of the points are exact to eight digits, but for all pairs at
-# once they take Q × N × D elements. Working on a *tile* of queries at a time bounds the memory.
-#
-# **Interview · When does computing all distances with one matmul go wrong?**
-#
-# - *Thirty seconds:* When the points are far from the origin compared with their distances, because it then subtracts
-#   two large, nearly equal numbers, which is *catastrophic cancellation*.
-# - *Longer:* I subtract the training set's mean from both sets first, or I recompute the distances of the best
-#   candidates from differences.
-# - *They ask next:* What do you do with a billion points? I take an approximate index, such as inverted lists of clusters, product
-#   quantization, or a graph like HNSW.
-# - *The trap:* Selecting the k smallest by `argpartition`, which leaves them unordered and breaks ties arbitrarily.
-# - *Proof:* `proof-far`.
 
 # %% [markdown]
 # ### Decision trees: the best split
@@ -323,6 +295,55 @@ for index in range(len(values) - 1):
 #   penalty or a smaller model helps.
 # - *The trap:* Setting a threshold between two equal values: no threshold can separate them.
 # - *Proof:* `proof-split`.
+
+# %% [markdown]
+# ### IoU and non-maximum suppression (NMS)
+# A detector scores many boxes around each object, and you want one. **IoU**, the area of the intersection over that of
+# the union, says how much two boxes agree. **Non-maximum suppression** visits the boxes in order of decreasing score
+# and drops a box if its IoU with a box that it has kept exceeds a threshold, here 0.3. The cell moves each object's box
+# by up to a pixel in every direction and shows which boxes are left:
+
+# %% tags=["proof-NMS"]
+generator = np.random.default_rng(2)
+picture, boxes = scene(generator)
+shifts = np.array([[dx, dy, dx, dy] for dx in (-1, 0, 1) for dy in (-1, 0, 1)])
+candidates = (boxes[:, None] + shifts).reshape(-1, 4)
+scores = np.tile(1 - 0.1 * np.abs(shifts[:, :2]).sum(1), 2) - 0.01 * np.arange(18)
+
+
+def iou(a, b):
+    low, high = np.maximum(a[:, None, :2], b[None, :, :2]), np.minimum(a[:, None, 2:], b[None, :, 2:])
+    inside = np.clip(high - low, 0, None).prod(-1)
+    areas = [(each[:, 2:] - each[:, :2]).prod(-1) for each in (a, b)]
+    return inside / (areas[0][:, None] + areas[1] - inside)
+
+
+kept = []
+for index in np.argsort(-scores):
+    if not kept or iou(candidates[[index]], candidates[kept]).max() <= 0.3:
+        kept.append(int(index))
+print(f"{len(candidates)} candidates, {len(kept)} kept")
+print("IoU with the true boxes:", iou(candidates[kept], boxes).max(1).round(2).tolist())
+neighbours = np.array([[0.0, 0, 6, 9], [2, 0, 8, 9]])
+print(f"two real objects that overlap: IoU {iou(neighbours, neighbours)[0, 1]:.2f}, so one of them is dropped")
+left, right = pictures.panels(1, 2, 6, 3)
+for axis, chosen, text in ((left, candidates, "18 candidates"), (right, candidates[kept], "after NMS")):
+    axis.imshow(picture, cmap="gray_r", extent=(0, 16, 16, 0))
+    for x0, y0, x1, y1 in chosen:
+        axis.add_patch(plt.Rectangle((x0, y0), x1 - x0, y1 - y0, fill=False, edgecolor=pictures.COLOURS["result"]))
+    axis.set(title=text, xticks=[], yticks=[])
+pictures.publish(left, alt="Nine boxes around each of two shapes, and one box around each after NMS.")
+
+# %% [markdown]
+# **Interview · What does non-maximum suppression get wrong, and what is done about it?**
+#
+# - *Thirty seconds:* Two real objects that overlap strongly look like one, so the second is lost. Soft-NMS lowers the
+#   scores of overlapping boxes instead of deleting them.
+# - *Longer:* Detectors like DETR learn to report each object once, so they need no NMS.
+# - *They ask next:* How are classes kept apart? By comparing within a class, or by shifting each class's boxes by more
+#   than the range of coordinates.
+# - *The trap:* Multiplying a negative width by a negative height, which gives boxes that don't touch a positive intersection.
+# - *Proof:* `proof-NMS`.
 
 # %% [markdown]
 # ## Generative models
@@ -515,57 +536,8 @@ print("3.", [f"{ranked(each, kinds)[0]:.1f}" for each in (marks, -marks)])
 
 # %% [markdown]
 # ## If you have time
-# Vision teams ask about detection and patches, and language-model teams about QLoRA.
+# Vision teams ask about focal loss and patches, and language-model teams about QLoRA.
 #
-# ### IoU and non-maximum suppression (NMS)
-# A detector scores many boxes around each object, and you want one. **IoU**, the area of the intersection over that of
-# the union, says how much two boxes agree. **Non-maximum suppression** visits the boxes in order of decreasing score
-# and drops a box if its IoU with a box that it has kept exceeds a threshold, here 0.3. The cell moves each object's box
-# by up to a pixel in every direction and shows which boxes are left:
-
-# %% tags=["proof-NMS"]
-generator = np.random.default_rng(2)
-picture, boxes = scene(generator)
-shifts = np.array([[dx, dy, dx, dy] for dx in (-1, 0, 1) for dy in (-1, 0, 1)])
-candidates = (boxes[:, None] + shifts).reshape(-1, 4)
-scores = np.tile(1 - 0.1 * np.abs(shifts[:, :2]).sum(1), 2) - 0.01 * np.arange(18)
-
-
-def iou(a, b):
-    low, high = np.maximum(a[:, None, :2], b[None, :, :2]), np.minimum(a[:, None, 2:], b[None, :, 2:])
-    inside = np.clip(high - low, 0, None).prod(-1)
-    areas = [(each[:, 2:] - each[:, :2]).prod(-1) for each in (a, b)]
-    return inside / (areas[0][:, None] + areas[1] - inside)
-
-
-kept = []
-for index in np.argsort(-scores):
-    if not kept or iou(candidates[[index]], candidates[kept]).max() <= 0.3:
-        kept.append(int(index))
-print(f"{len(candidates)} candidates, {len(kept)} kept")
-print("IoU with the true boxes:", iou(candidates[kept], boxes).max(1).round(2).tolist())
-neighbours = np.array([[0.0, 0, 6, 9], [2, 0, 8, 9]])
-print(f"two real objects that overlap: IoU {iou(neighbours, neighbours)[0, 1]:.2f}, so one of them is dropped")
-left, right = pictures.panels(1, 2, 6, 3)
-for axis, chosen, text in ((left, candidates, "18 candidates"), (right, candidates[kept], "after NMS")):
-    axis.imshow(picture, cmap="gray_r", extent=(0, 16, 16, 0))
-    for x0, y0, x1, y1 in chosen:
-        axis.add_patch(plt.Rectangle((x0, y0), x1 - x0, y1 - y0, fill=False, edgecolor=pictures.COLOURS["result"]))
-    axis.set(title=text, xticks=[], yticks=[])
-pictures.publish(left, alt="Nine boxes around each of two shapes, and one box around each after NMS.")
-
-# %% [markdown]
-# **Interview · What does non-maximum suppression get wrong, and what is done about it?**
-#
-# - *Thirty seconds:* Two real objects that overlap strongly look like one, so the second is lost. Soft-NMS lowers the
-#   scores of overlapping boxes instead of deleting them.
-# - *Longer:* Detectors like DETR learn to report each object once, so they need no NMS.
-# - *They ask next:* How are classes kept apart? By comparing within a class, or by shifting each class's boxes by more
-#   than the range of coordinates.
-# - *The trap:* Multiplying a negative width by a negative height, which gives boxes that don't touch a positive intersection.
-# - *Proof:* `proof-NMS`.
-
-# %% [markdown]
 # ### Focal loss for rare objects
 # Almost all candidates are easy background, and although each of them costs little, there are so many that their sum
 # dominates the gradient. **Focal loss** multiplies the cross-entropy of each candidate by (1 − p)^γ, where p is the
@@ -592,6 +564,35 @@ for gamma in (0.0, 2.0):
 #   The sum is divided by the number of positives.
 # - *The trap:* Computing s = sigmoid(logit) and then log(1 − s), which at a logit of 100 is the logarithm of 0.
 # - *Proof:* `proof-focal`.
+
+# %% [markdown]
+# ### k nearest neighbours: distances by one matmul
+# k nearest neighbours has nothing to fit: a query takes the label that most of its k nearest training points have, so
+# all the work is in the distances. The formula ‖a‖² − 2a·b + ‖b‖² turns them into a matrix multiplication. What does it
+# cost when the points are timestamps or map coordinates, far from the origin?
+
+# %% tags=["proof-far"]
+for origin in (0.0, 1e8):
+    train, query = origin + np.arange(5.0), origin + 2.8
+    apart, expanded = (train - query) ** 2, train**2 - 2 * train * query + query**2
+    print(f"origin {origin:.0e}: differences {apart.round(2).tolist()}, nearest {apart.argmin()}")
+    print(f"              expanded    {expanded.round(2).tolist()}, nearest {expanded.argmin()}")
+
+# %% [markdown]
+# At 10⁸ the squares are near 10¹⁶, where neighbouring float64 numbers are 2 apart, so the difference of two such
+# squares keeps no digit of the distance. The differences of the points are exact to eight digits, but for all pairs at
+# once they take Q × N × D elements. Working on a *tile* of queries at a time bounds the memory.
+#
+# **Interview · When does computing all distances with one matmul go wrong?**
+#
+# - *Thirty seconds:* When the points are far from the origin compared with their distances, because it then subtracts
+#   two large, nearly equal numbers, which is *catastrophic cancellation*.
+# - *Longer:* I subtract the training set's mean from both sets first, or I recompute the distances of the best
+#   candidates from differences.
+# - *They ask next:* What do you do with a billion points? I take an approximate index, such as inverted lists of clusters, product
+#   quantization, or a graph like HNSW.
+# - *The trap:* Selecting the k smallest by `argpartition`, which leaves them unordered and breaks ties arbitrarily.
+# - *Proof:* `proof-far`.
 
 # %% [markdown]
 # ### Vision transformers: patches as tokens

@@ -201,7 +201,7 @@ RUNGS: Mapping[str, str] = {
     "Why does GSPO take one ratio?": "Why does GSPO take one ratio per sequence instead of one per token?",
     "Forward or reverse?": "Do you distill on the teacher's text or on the student's?",
     "Which of them extrapolates to longer texts?": "Sines, ALiBi, T5 buckets or RoPE: how do they differ?",
-    "Why squared distances in k-means++?": "Why does k-means++ draw by the squared distance?",
+    "Why squared distances in k-means++?": "Does k-means converge, and how do you choose k and the first centers?",
     "What does soft-NMS change?": "What does non-maximum suppression get wrong, and what is done about it?",
     "Why not ‖a‖² − 2a·b + ‖b‖²?": "When does computing all distances with one matmul go wrong?",
     "What does an AUC of 0.5 mean, and 0.3?": "What does an AUC of 0.3 mean?",
