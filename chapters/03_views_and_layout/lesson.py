@@ -523,8 +523,8 @@ print("5.", grid._version)
 # 3. Dimensions `d` and `d + 1` merge if `stride[d] == stride[d + 1] * size[d + 1]`.
 # 4. `view` never copies; `reshape` and `contiguous` copy if they have to.
 # 5. Contiguous means that the elements, in order, are adjacent in memory; strides along lengths of 1 don't matter.
-# 6. Arithmetic on dense tensors of one shape keeps the first one's memory order, `channels_last` included, but `masked_fill`
-#    and `cumsum` don't.
+# 6. Same-shape arithmetic keeps a dense first input's memory order, `channels_last` included, but `masked_fill` and `cumsum`
+#    don't.
 # 7. `expand` sets strides to 0 and takes no memory. `repeat` copies.
 # 8. `add_` and `+=` write into shared memory, and the result has to fit. Most assignments convert the dtype.
 # 9. `add_` on an expanded tensor raises, but other overlaps within a tensor go unnoticed.
