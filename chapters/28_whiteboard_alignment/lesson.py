@@ -496,7 +496,7 @@ for beta2 in (0.999, 0.95):
 #
 # - *Thirty seconds:* I look at the gradient norm before the spike and at the data of those steps. If it doesn't
 #   recover, I rewind to a checkpoint and skip those batches.
-# - *Longer:* The log tells causes apart: a bad batch makes the loss spike again when I rerun it, a
+# - *Longer:* The log tells causes apart: rerunning a bad batch makes the loss spike again, a
 #   hardware fault disappears on another machine, and attention logits grow for many steps before.
 # - *They ask next:* What if it comes back? Then I clip to a smaller norm, set β2 to 0.95, lower the learning rate, or add qk-norm or a
 #   z-loss against growing logits.
