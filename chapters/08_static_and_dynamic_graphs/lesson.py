@@ -283,8 +283,8 @@ print(torch._dynamo.explain(brake_or_add)(torch.tensor([130.0])).break_reasons[0
 # `explain` gives the same reason as the last line, a *generic jump* on a tensor.
 #
 # In a loop the two libraries differ. Your `Compiled` adds pieces for each new path through the three decisions, whereas PyTorch makes
-# **no graph at all** for a function that breaks in the body of a `for` or `while` loop. It runs that function eagerly and compiles only
-# the functions that the loop calls. A loop that decodes one token per iteration can lose its whole compilation in this way.
+# **no graph at all** for a function that breaks in the body of a `for` or `while` loop (unless the branch leaves by `return`). It runs
+# that function eagerly and compiles only the functions that the loop calls. A loop that decodes one token per iteration can lose its whole compilation in this way.
 #
 # A `print` is a break too: PyTorch returns to Python and prints in every call, while your library prints at trace time only.
 #
