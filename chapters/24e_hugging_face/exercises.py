@@ -988,7 +988,7 @@ def accumulate(model, micro_batches):
 
 # %% [markdown] exercise="hub_bisect" kind="build" points=3
 # ### Exercise 6 · The first module that differs
-# Two models have the same modules and should compute the same function. Find the module in which the difference starts. A module's output
+# Two models have the same modules and should compute the same function. Find the first module whose outputs differ. A module's output
 # may be a tensor, or a tuple, list or dict of outputs, which may be nested and contain other objects as well. It has the same structure in
 # both models.
 
