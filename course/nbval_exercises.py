@@ -1,9 +1,10 @@
 """Exercises under `pytest --nbval`: each is one test, judged as `course check` judges it, with its points."""
 
+import html
 import os
-from collections import Counter
+import re
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from course.learner.package import keep_passed
 from course.reports.junit import properties
 from course.sandbox.launch import Limits
 
+UNANSWERED = "not answered yet"
+_MOST_SAID = 300  # characters of a message in a table
 _PRACTICES = pytest.StashKey[dict[Course, Practice]]()
 
 
@@ -61,7 +64,13 @@ class SubmissionFile(pytest.File):
 
 
 class Judged(pytest.Item):
-    """A test whose failure is headed with its notebook's name."""
+    """A test whose failure is headed with its notebook's name, and summed up in the first line of its message."""
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        shown = super().repr_failure(excinfo)
+        if crash := getattr(shown, "reprcrash", None):  # of which CI services show every line
+            crash.message = crash.message.partition("\n")[0]
+        return shown
 
     def reportinfo(self) -> tuple[os.PathLike[str], int | None, str]:
         return self.path, None, f"{self.path.name}: {self.name}"
@@ -96,7 +105,7 @@ class ExerciseItem(Judged):
             pytest.fail(f"{result.status}: {result.reason}", pytrace=False)
         item = next(item for item in result.items if item.grade_id == self.exercise)
         self.user_properties += properties(item).items()
-        message = "not answered yet" if item.status == "skipped" else clean(item.message)
+        message = UNANSWERED if item.status == "skipped" else clean(item.message)
         if is_open(item) and (self.config.option.allow_unsolved or self.config.getini("allow_unsolved")):
             pytest.skip(message)
         if item.status != "passed":
@@ -104,42 +113,83 @@ class ExerciseItem(Judged):
         self.parent.passed[self.exercise] = self.answers.solutions[self.exercise]
 
 
+@dataclass
+class Tally:
+    """What is told of a notebook at the end. `wrong`: by exercise, the first line of what is said about its answer."""
+
+    points: int = 0
+    most: int = 0
+    is_begun: bool = False
+    wrong: dict[str, str] = field(default_factory=dict)
+
+
 class Points:
     """The points of a session: they come with the reports, which xdist's other processes send here."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.points: Counter[str] = Counter()
-        self.max_points: Counter[str] = Counter()
+        self.notebooks: dict[str, Tally] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         earned: dict[str, Any] = dict(report.user_properties)
         if report.when == "call" and {"points", "max_points"} <= earned.keys():
-            notebook = report.nodeid.partition("::")[0]
-            self.points[notebook] += int(earned["points"])
-            self.max_points[notebook] += int(earned["max_points"])
+            notebook, _, name = report.nodeid.partition("::")
+            tally, said = self.notebooks.setdefault(notebook, Tally()), str(report.longrepr)
+            tally.points += int(earned["points"])
+            tally.most += int(earned["max_points"])
+            if UNANSWERED not in said:
+                tally.is_begun = True
+                if report.failed:
+                    tally.wrong[name.partition(" ")[0]] = said.partition("\n")[0]
+
+    @property
+    def points(self) -> int:
+        """All that were earned."""
+        return sum(tally.points for tally in self.notebooks.values())
+
+    @property
+    def most(self) -> int:
+        """All that there are."""
+        return sum(tally.most for tally in self.notebooks.values())
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         """The suite's own properties, before JUnit's file is written."""
         xml = self.config.stash.get(xml_key, None)
-        if xml and self.max_points:
-            xml.add_global_property("points", str(self.points.total()))
-            xml.add_global_property("max_points", str(self.max_points.total()))
+        if xml and self.notebooks:
+            xml.add_global_property("points", str(self.points))
+            xml.add_global_property("max_points", str(self.most))
 
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
-        if not self.max_points:
+        if not self.notebooks:
             return
+        begun = {name: tally for name, tally in sorted(self.notebooks.items()) if tally.is_begun}
+        others = [tally.most for tally in self.notebooks.values() if not tally.is_begun]
+        not_begun = f"{len(others)} chapter{'s' * (len(others) != 1)} not begun"
         terminalreporter.section("points")
-        for notebook, most in sorted(self.max_points.items()):
-            terminalreporter.line(f"{notebook}: {self.points[notebook]} of {most} points")
-        terminalreporter.line(f"{self.points.total()} of {self.max_points.total()} points")
+        for notebook, tally in begun.items():
+            terminalreporter.line(f"{notebook}: {tally.points} of {tally.most} points")
+        if others:
+            terminalreporter.line(f"{not_begun}: 0 of {sum(others)} points")
+        terminalreporter.line(f"{self.points} of {self.most} points")
         path = os.environ.get("GITHUB_STEP_SUMMARY")
         if path and not hasattr(self.config, "workerinput"):  # xdist's processes have a part of the points
-            rows = [f"| {name} | {self.points[name]} | {most} |" for name, most in sorted(self.max_points.items())]
-            total = f"| **all** | **{self.points.total()}** | **{self.max_points.total()}** |"
+            rows = [
+                ["notebook", "points", "of", "wrong"],
+                ["---"] * 4,
+                *([name, each.points, each.most, _cell(each.wrong)] for name, each in begun.items()),
+                *([[not_begun, 0, sum(others), ""]] if others else []),
+                ["**all**", f"**{self.points}**", f"**{self.most}**", ""],
+            ]
             with Path(path).open("a", encoding="utf-8") as summary:
-                summary.write("\n".join(["| notebook | points | of |", "|---|---|---|", *rows, total, ""]))
+                summary.writelines(f"| {' | '.join(map(str, row))} |\n" for row in rows)
+
+
+def _cell(wrong: dict[str, str]) -> str:
+    """The wrong answers in a cell of a table in Markdown, in which a message is no markup."""
+    wrong = dict(sorted(wrong.items()))  # whichever process reported first
+    lines = (re.sub(r"([\\`*_\[\]|~])", r"\\\1", html.escape(said[:_MOST_SAID])) for said in wrong.values())
+    return "<br>".join(f"`{name}`: {said}" for name, said in zip(wrong, lines, strict=True))
 
 
 def pytest_configure(config: pytest.Config) -> None:

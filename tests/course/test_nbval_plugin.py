@@ -15,6 +15,7 @@ import pytest
 
 from course.files import CODE, Course
 from course.learner import practice
+from course.nbval_exercises import _cell
 from tests.course.test_core import CHAPTER as CORE
 from tests.course.test_core import RIGHT as RIGHT_CORE
 from tests.course.test_core import filled
@@ -39,6 +40,7 @@ class Case:
 
     outcome: str
     said: str
+    summary: str = ""
     properties: dict[str, str] = field(default_factory=dict)
 
 
@@ -73,7 +75,8 @@ def nbval(root: Path, *arguments: str, ended: int, **variables: str) -> Run:
         file = case.get("classname", "").removesuffix(".ipynb").rpartition(".")[2]
         told = next((each for each in case if each.tag != "properties"), None)
         said = "" if told is None else (told.text if told.tag == "failure" else told.get("message")) or ""
-        found = Case("passed" if told is None else told.tag, said, properties(case))
+        summary = "" if told is None else told.get("message") or ""
+        found = Case("passed" if told is None else told.tag, said, summary, properties(case))
         assert files.setdefault(file, {}).setdefault(case.get("name", ""), found) is found, "one test twice"
     return Run(done.stdout, files, properties(suite))
 
@@ -140,7 +143,12 @@ def local(root: Path) -> Run:
 @pytest.fixture(scope="module")
 def in_ci(root: Path, local: Run) -> Run:
     """Two notebooks in two processes; what is not answered is allowed."""
-    paths = ("course/handed_in/endless.ipynb", f"course/handed_in/{DAMAGED}.ipynb", "core/exercises")
+    paths = (
+        "course/handed_in/endless.ipynb",
+        "course/handed_in/unsolved.ipynb",
+        f"course/handed_in/{DAMAGED}.ipynb",
+        "core/exercises",
+    )
     options = ("--nbval-cell-timeout=10", "-n2", "-o", "allow_unsolved=true")
     return nbval(root, *options, *paths, ended=1, CI="true", GITHUB_STEP_SUMMARY=str(root / "summary.md"))
 
@@ -189,6 +197,8 @@ def test_the_points_are_in_the_report_and_on_the_terminal(local: Run) -> None:
     assert local.properties == {"points": str(points), "max_points": str(most)}
     assert f"\ncourse/exercises/{CHAPTER}.ipynb: 3 of 8 points\n" in local.printed
     assert f"\ncourse/handed_in/{DAMAGED}.ipynb: 0 of 8 points\n" in local.printed
+    assert "\n1 chapter not begun: 0 of 8 points\n" in local.printed
+    assert "unsolved.ipynb: 0 of" not in local.printed
     assert f"\n{points} of {most} points\n" in local.printed
 
 
@@ -230,17 +240,36 @@ def test_a_part_that_is_right_earns_its_points(in_ci: Run) -> None:
 
 
 def test_processes_add_up_their_points(in_ci: Run) -> None:
-    assert in_ci.properties == {"points": "5", "max_points": "24"}
+    assert in_ci.properties == {"points": "5", "max_points": "32"}
     assert f"\ncore/exercises/{CORE}.ipynb: 5 of 8 points\n" in in_ci.printed
 
 
+def test_a_service_sums_a_failure_up_in_one_line(in_ci: Run) -> None:
+    """A service sets CI, and then pytest's summary and JUnit's attribute would hold all lines of a message."""
+    first = "Tensor.describe: the cell does not define describe"
+    assert in_ci.files[CORE]["core_tensor (2 points)"].summary == f"Failed: {first}"
+    assert f"::core_tensor (2 points) - Failed: {first}\n" in in_ci.printed
+    _, summary = in_ci.printed.split("short test summary info")
+    assert not [line for line in summary.splitlines() if not line.startswith((" ==", "==", "FAILED ", "SKIPPED "))]
+
+
+def test_a_message_is_no_markup_in_githubs_table() -> None:
+    assert _cell({"f": "a | b", "g": "<img> [x](y) `z`"}) == (r"`f`: a \| b<br>`g`: &lt;img&gt; \[x\](y) \`z\`")
+
+
 def test_github_shows_the_points_in_a_runs_summary(in_ci: Run, root: Path) -> None:
-    assert (root / "summary.md").read_text().splitlines()[2:] == [
-        f"| core/exercises/{CORE}.ipynb | 5 | 8 |",
-        f"| course/handed_in/{DAMAGED}.ipynb | 0 | 8 |",
-        "| course/handed_in/endless.ipynb | 0 | 8 |",
-        "| **all** | **5** | **24** |",
-    ]
+    """Of wrong answers the name and the first line, in which nothing is markup."""
+    lines = (root / "summary.md").read_text().splitlines()
+    assert lines[:2] == ["| notebook | points | of | wrong |", "| --- | --- | --- | --- |"]
+    core, damaged, endless, *rest = lines[2:]
+    describe = "`core_tensor`: Tensor.describe: the cell does not define describe"
+    assert core == f"| core/exercises/{CORE}.ipynb | 5 | 8 | {describe} |"
+    assert damaged.startswith(f"| course/handed_in/{DAMAGED}.ipynb | 0 | 8 | `rejected`: not a valid notebook: ")
+    assert endless.startswith(
+        "| course/handed_in/endless.ipynb | 0 | 8 | "
+        "`predict_strides`: the solution cell: stopped after 10 seconds<br>`running_mean`: "
+    )
+    assert rest == ["| 1 chapter not begun | 0 | 8 |  |", "| **all** | **5** | **32** |  |"]
 
 
 def cells(*sources: str, shown: str = "") -> Any:
