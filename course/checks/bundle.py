@@ -146,7 +146,7 @@ def _wrong(expected: Bundle, actual: Bundle) -> dict[str, str]:
         return {"": f"expected the values {', '.join(wanted)}; got {', '.join(map(str, given)) or 'none'}"}
     if all(value["kind"] == "secret" for value in wanted.values()):
         return {} if wanted == given else {"; ".join(wanted): _how_many(expected, actual)}
-    found = {name: _differ(wanted[name], given[name], expected["rtol"], expected["atol"]) for name in wanted}
+    found = {name: _differ(wanted[name], given[name], expected["rtol"], expected["atol"]) for name in given}
     return {name: message for name, message in found.items() if message}
 
 
@@ -234,7 +234,7 @@ def _differ(expected: dict[str, Any], actual: dict[str, Any], rtol: float, atol:
                 rtol = min(rtol, 0.4 / max(1, abs(want)))
             exact = isinstance(want, int) and isinstance(got, int)
             same = want == got if exact else _close(want, got, rtol, atol)
-            return "" if same else f"expected {want}, got {got}"
+            return "" if same else _both(want, got)
     return "" if expected == actual else f"expected {_summary(expected)}, got {_summary(actual)}"
 
 
@@ -256,7 +256,7 @@ def _differ_elements(expected: dict[str, Any], actual: dict[str, Any], rtol: flo
     where = f"first difference at {index}: " if index else ""
     return (
         f"{_summary(expected)} as expected, but {len(wrong)} of {len(wanted)} values differ; "
-        f"{where}expected {wanted[wrong[0]]}, got {given[wrong[0]]}"
+        f"{where}{_both(wanted[wrong[0]], given[wrong[0]])}"
     )
 
 
@@ -268,6 +268,20 @@ def _differ_items(expected: dict[str, Any], actual: dict[str, Any], rtol: float,
         if message := _differ(wanted[key], given[key], rtol, atol):
             return f"at [{key!r}]: {message}"
     return ""
+
+
+def _both(want: Any, got: Any) -> str:
+    """Two numbers that differ. A float32 that became a double is written in its own digits, of which 9 are enough."""
+    short = f"expected {_in_its_digits(want)}, got {_in_its_digits(got)}"
+    return short if _in_its_digits(want) != _in_its_digits(got) else f"expected {want}, got {got}"
+
+
+def _in_its_digits(number: Any) -> str:
+    if isinstance(number, float):
+        with np.errstate(over="ignore"):
+            single = np.float32(number)
+        return str(single if float(single) == number else number)
+    return f"[{', '.join(map(_in_its_digits, number))}]" if isinstance(number, list) else str(number)
 
 
 def _close(expected: Any, actual: Any, rtol: float, atol: float) -> bool:

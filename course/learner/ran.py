@@ -14,6 +14,10 @@ from course.source.kinds import Kind
 from course.source.parts import held, short
 
 CHANGED = "The cell with your answer has changed since it ran, or has not run yet. Run it, then this one."
+_APART = (
+    "The result isn't connected to the inputs: `detach`, `item`, NumPy or `no_grad` on the way from them to it cut the "
+    "graph."
+)
 on_screen: dict[str, str] = {}
 """By exercise, what stands in the cell for its answer when its check begins, where JupyterLab says so."""
 
@@ -94,7 +98,8 @@ def gave(names: Mapping[str, Any], check: Callable[[], object]) -> str:
 def failed(gave: str, error: str) -> str:
     """What to say where a check could not work with an answer."""
     begun = f"{gave[0].upper()}{gave[1:]}; the check then" if gave else "The check of your answer"
-    return f"{begun} failed with {error}"
+    apart = f"\n{_APART}" if "does not require grad and does not have a grad_fn" in error else ""
+    return f"{begun} failed with {error}{apart}"
 
 
 def _article(value: Any) -> str:

@@ -60,6 +60,10 @@ def test_the_same(expected: Any, actual: Any) -> None:
         (math.inf, 1e300, "x: expected inf, got 1e+300"),
         (1.0, math.inf, "x: expected 1.0, got inf"),
         (1 + 2j, 1 + 3j, "x: expected [1.0, 2.0], got [1.0, 3.0]"),
+        (float(np.float32(2.6542115)), 0.5, "x: expected 2.6542115, got 0.5"),  # the digits that a float32 has
+        (float(np.float32(0.1)), 0.2, "x: expected 0.1, got 0.2"),
+        (0.123456789012, 0.5, "x: expected 0.123456789012, got 0.5"),
+        (0.2, float(np.float32(0.21)), "x: expected 0.2, got 0.21"),
         (None, 0, "x: expected None, got number 0"),
         ([1, 2], [1, 2, 3], "x: expected [1, 2], got [1, 2, 3]"),
         ([1, [2, 3]], [1, [2, 4]], "x: at [1]: at [1]: expected 3, got 4"),
@@ -89,6 +93,22 @@ def test_the_same(expected: Any, actual: Any) -> None:
 )
 def test_a_difference_says_what_was_expected(expected: Any, actual: Any, message: str) -> None:
     assert compared(expected, actual) == message
+
+
+def test_numbers_that_would_read_alike_have_all_their_digits() -> None:
+    single, double = bundle({"x": float(np.float32(0.1))}, 0, 0, False), bundle({"x": 0.1}, 0, 0, False)
+    assert difference(single, double) == "x: expected 0.10000000149011612, got 0.1"
+
+
+def test_an_array_of_float32_is_told_in_its_digits() -> None:
+    expected, actual = (bundle({"x": np.array([x], "float32")}, 1e-5, 1e-6, False) for x in (2.6542115, 0.4423686))
+    assert difference(expected, actual).endswith("at [0]: expected 2.6542115, got 0.4423686")
+
+
+def test_values_are_named_in_the_order_in_which_the_check_showed_them() -> None:
+    """A stored output has them by name, as nbformat writes it."""
+    stored, shown = bundle({"grad": 1, "value": 1}, 0, 0, False), bundle({"value": 2, "grad": 2}, 0, 0, False)
+    assert difference(stored, shown) == "value: expected 1, got 2\ngrad: expected 1, got 2"
 
 
 def test_the_tolerance_is_the_expected_bundles() -> None:

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from jupyter_client.manager import start_new_kernel
 
+import minitorch
 from course import variables
 from course.files import CODE, Course
-from course.learner import practice, progress
+from course.learner import practice, progress, ran
 
 RIGHT = "def contiguous_strides(size):\n    return tuple(int(np.prod(size[d + 1:])) for d in range(len(size)))"
 NAME = "contiguous_strides"
@@ -124,6 +125,17 @@ def test_an_answer_of_the_wrong_kind_is_told_in_words(own_course: Course, kernel
     raised = say("F.relu")
     assert "NameError" in raised and "`F` comes with `from minitorch.nn import functional as F`." in raised
     assert "`layout` comes with `from toy import layout`." in say("del layout\nlayout")
+
+
+def test_a_result_outside_the_graph_is_told_in_words() -> None:
+    with pytest.raises(RuntimeError) as raised:
+        minitorch.ones(1).sum().backward()
+    told = ran.failed("your `f` gave a Tensor", f"RuntimeError: {raised.value}")
+    assert told.startswith(
+        "Your `f` gave a Tensor; the check then failed with RuntimeError: element 0 of tensors does not"
+    )
+    assert "\nThe result isn't connected to the inputs: " in told
+    assert "connected" not in ran.failed("", "RuntimeError: something else")
 
 
 def test_a_core_answer_that_is_no_python_is_told_with_its_line(
