@@ -6,11 +6,10 @@ import re
 
 from course.interview.prompts import code
 
-NAMED = 1 / 4
-"""The share of a point's terms from which an answer seems to make it: other words may say the same."""
 _LISTED = 5
 _STEM = 5
 """Words that share so many letters are one: *overflow* and *overflows*, *multiply* and *multiplied*."""
+_TRAP = re.compile(r"^[A-Z]\w+ing\b")  # the verb that begins a trap is the narrator's, as in "Relying on"
 _TERM = re.compile(r"\d[\d.,]*\d|[^\W_]{3,}")
 _COMMON = (
     "about above add added adds after again against all also although always and another any are ask asks because "
@@ -41,26 +40,24 @@ def _key(word: str) -> str:
     return word.replace(",", "").lower() if is_number else word.lower()[:_STEM]
 
 
-def share(text: str, own: str) -> float:
-    """The share of a point's terms that somebody's own words have."""
-    wanted = terms(text)
-    return len(wanted.keys() & terms(own).keys()) / len(wanted) if wanted else 0.0
-
-
 def beside(text: str, own: str) -> str:
-    """What is said beside a point about somebody's own words: which of its terms they have, and which they lack."""
+    """What is said beside a point about somebody's own words: which of its terms they have, and which they lack.
+
+    It doesn't say whether the point was made. Other words may say the same, and the same words the opposite.
+    """
     if not own.strip():
         return ""
-    wanted, has = terms(text), terms(own).keys()
+    wanted, has = terms(_TRAP.sub("", text)), terms(own).keys()
     names = [word for key, word in reversed(wanted.items()) if key in has]
     lacks = [word for key, word in reversed(wanted.items()) if key not in has]
-    seems = "seems to make this point" if share(text, own) >= NAMED else "doesn't seem to make this point"
-    return f"**Your text {seems}.**{_listed(' It has', names)}{_listed(' It lacks', lacks)}"
+    if not names:
+        return f"**Your text has none of these words.**{_listed(' They are', lacks)}"
+    return f"**Compare it with your text.**{_listed(' It has', names)}{_listed(' It lacks', lacks)}"
 
 
 def wrote(own: str) -> str:
     """What somebody wrote, as a sentence; empty if that is nothing."""
-    return f"You wrote {code(' '.join(own.split()))}." if own.strip() else ""
+    return f"You wrote {code(' '.join(own.split()).rstrip('.'))}." if own.strip(" .") else ""
 
 
 def _listed(verb: str, words: list[str]) -> str:

@@ -55,17 +55,26 @@ def test_what_was_typed_of_an_answer_stands_beside_the_points(bank: Bank, course
             case Speak():
                 return next(said)
             case Tick(points=points):
-                return ["seems to make" in point for point in points]
+                return ["Compare it" in point for point in points]
         return 0
 
     shown, (answer,) = talked(bank, course, Item("explain", [card.name], 1), reply)
     (tick,) = (each for each in shown if isinstance(each, Tick))
     first, second, trap = tick.points
     assert tick.text.startswith("You wrote `` It has the range of float32: gradients don't")
-    assert "**Your text seems to make this point.** It has *" in first and "You wrote" not in first
-    assert "You wrote `when something small is added`.\\\n**Your text" in second and "It lacks *" in second
+    assert "**Compare it with your text.** It has *" in first and "You wrote" not in first
+    assert "You wrote `when something small is added`.\\\n**Your text has none" in second and "They are *" in second
     assert "Your text" not in trap and "You wrote" not in trap
-    assert answer.score == sum("text seems" in each for each in tick.points) / 3
+    assert answer.score == sum("Compare it" in each for each in tick.points) / 3
+
+
+def test_the_same_words_may_say_the_opposite_so_no_verdict_is_given() -> None:
+    point = "A router saves FLOPs but not memory."
+    told = own_words.beside(point, "The router saves memory, it costs FLOPs")
+    assert told == "**Compare it with your text.** It has *router*, *saves*, *FLOPs*, *memory*."
+    assert own_words.beside("Relying on temperature 0.", "greedy") == (
+        "**Your text has none of these words.** They are *temperature*."
+    )
 
 
 @pytest.mark.parametrize(
