@@ -357,3 +357,46 @@ def bytes_held(tensors: list[torch.Tensor]) -> int:
 
     pairs = sorted((s.data_ptr(), s.nbytes()) for s in (x.untyped_storage() for x in tensors))
     return sum(max(size for _, size in group) for _, group in groupby(pairs, key=lambda pair: pair[0]))
+
+
+# %% answer="storage_strides" wrong="the storage ends at the last element that the strides reach, but this has as many as the array at least" spoils="from_numpy"
+def from_numpy(array):
+    check_array(array)
+    strides = tuple(step // array.dtype.itemsize for step in array.strides)
+    last = sum((length - 1) * stride for length, stride in zip(array.shape, strides))
+    count = max(array.size, last + 1) if array.size else 0
+    return Tensor(Storage(flat_from(array, count)), array.shape, strides)
+
+
+# %% answer="storage_strides" wrong="shares the memory of an array, but a 0-d one is copied" spoils="from_numpy"
+def from_numpy(array):
+    check_array(array)
+    if array.ndim == 0:
+        return Tensor(Storage(flat_from(array.copy(), 1)), (), ())
+    strides = tuple(step // array.dtype.itemsize for step in array.strides)
+    last = sum((length - 1) * stride for length, stride in zip(array.shape, strides))
+    return Tensor(Storage(flat_from(array, last + 1 if array.size else 0)), array.shape, strides)
+
+
+# %% answer="storage_strides" wrong="the strides are the array's, but those of a slice of length 1 are computed" spoils="from_numpy"
+def from_numpy(array):
+    from mytorch.strides import contiguous_strides
+    check_array(array)
+    size = tuple(array.shape)
+    if array.flags.c_contiguous:
+        strides = contiguous_strides(size)
+    else:
+        strides = tuple(step // array.itemsize for step in array.strides)
+    last = sum((length - 1) * stride for length, stride in zip(size, strides))
+    return Tensor(Storage(flat_from(array, last + 1 if array.size else 0)), size, strides)
+
+
+# %% answer="storage_strides" wrong="the strides are the array's, but those of an empty array are computed" spoils="from_numpy"
+def from_numpy(array):
+    from mytorch.strides import contiguous_strides
+    check_array(array)
+    if array.size == 0:
+        return Tensor(Storage(flat_from(array, 0)), array.shape, contiguous_strides(array.shape))
+    strides = tuple(step // array.dtype.itemsize for step in array.strides)
+    last = sum((length - 1) * stride for length, stride in zip(array.shape, strides))
+    return Tensor(Storage(flat_from(array, last + 1)), array.shape, strides)

@@ -141,7 +141,9 @@ still = mytorch.strides.strided(flat, (2, 2), (0, 3), 1)
 flat[offset + step] = -1
 seen[2, 1] = -2
 array = generator.normal(size=(5, 6))[1:, ::2].T
-shared = mytorch.from_numpy(array)
+shared, single = mytorch.from_numpy(array), mytorch.from_numpy(array[1, 2, ...])
+overlapping = np.lib.stride_tricks.as_strided(generator.normal(size=9), (4, 3), (int(generator.integers(3)) * 8, 8))
+slices = [array[:1, : size[0] - 1], array[:, :1], array[:0], array[:, :0]]
 short = generator.integers(0, 100, size=(3, 8), dtype=np.int16)[:, 1::3]
 array[1, 2] = 50
 check.show(
@@ -160,7 +162,10 @@ check.show(
         "elements in the storages of empty arrays": [
             len(mytorch.from_numpy(empty).storage) for empty in (array[:0], array[:, :0], np.ones((2, 3, 0))[1:])
         ],
-        "from_numpy of an array without dimensions": mytorch.from_numpy(array[1, 2, ...]),
+        "strides of the overlapping windows": overlapping.strides,
+        "elements in the storage of overlapping windows": len(mytorch.from_numpy(overlapping).storage),
+        "strides of slices of length 1 and 0": [mytorch.from_numpy(each).stride() for each in slices],
+        "from_numpy of an array without dimensions, after a write to it": single,
         "from_numpy, of two bytes": mytorch.from_numpy(short),
         "from_numpy of a list": check.error(mytorch.from_numpy, [1.0, 2.0]),
         "from_numpy of an array of texts": type(check.error(mytorch.from_numpy, np.array(["a"]))).__name__,
