@@ -416,3 +416,51 @@ def move(batch, where):
             return type(batch)(map(lambda each: move(each, where), batch))
     to = getattr(batch, "to", None)
     return batch if to is None else to(where)
+
+
+# %% answer="devices_visible" wrong="an entry with a space inside isn't a number, but all spaces are removed"
+def visible_devices(text, count):
+    if text is None:
+        return list(range(count))
+    found = []
+    for entry in text.replace(" ", "").split(","):
+        if not (entry.isascii() and entry.isdigit()):
+            break
+        found.append(int(entry))
+    if len(set(found)) != len(found):
+        return []
+    for place, index in enumerate(found):
+        if index >= count:
+            return found[:place]
+    return found
+
+
+# %% answer="devices_visible" wrong="repetitions behind the list's end count"
+def visible_devices(text, count):
+    if text is None:
+        return list(range(count))
+    entries = [entry.strip() for entry in text.split(",")]
+    numbers = [int(entry) for entry in entries if entry.isdigit()]
+    if len(set(numbers)) < len(numbers):
+        return []
+    visible = []
+    for entry in entries:
+        if not entry.isdigit() or int(entry) >= count:
+            break
+        visible.append(int(entry))
+    return visible
+
+
+# %% answer="devices_visible" wrong="an entry with a space inside isn't a number, but only the first word of it is read"
+def visible_devices(text, count):
+    if text is None:
+        return list(range(count))
+    numbers = []
+    for entry in text.split(","):
+        words = entry.split()
+        if not words or not words[0].isdecimal():
+            break
+        numbers.append(int(words[0]))
+    if len(set(numbers)) < len(numbers):
+        return []
+    return [*takewhile(lambda number: number < count, numbers)]

@@ -542,7 +542,7 @@ count = int(rng.integers(3, 6))
 a, b, c = (int(each) for each in rng.permutation(count)[:3])
 texts = [None, "", f"{a}", f"{b},{a}", f"{c},{a},{b}", f" {b} , {c}", f"{a},{count},{b}", f"{count}", f"{a},-1,{b}"]
 texts += [f"{a},x,{b}", f"{a},,{b}", "none", f"{a},{b},{a}", f"{a},x,{a}", f"{a},{count + 9},{a}", f"{a},"]
-texts += [f"{a}, {a}", f"{a},0{a}", f"{a},+{b}"]
+texts += [f"{a}, {a}", f"{a},0{a}", f"{a},+{b}", f"0 {a}", f"{a}, 0 {b}, {c}", f"{a},0\t{b}"]
 values = {"count": count}
 for text in texts:
     values[f"visible_devices({text!r}, count)"] = mytorch.cuda.visible_devices(text, count)
@@ -574,6 +574,19 @@ def visible_devices(text, count):
     entries = [entry.strip() for entry in text.split(",")]
     numbers = [int(entry) for entry in entries if entry.isdecimal() and int(entry) < count]
     return numbers if len(set(numbers)) == len(numbers) else []
+
+
+# %% mutant="devices_visible"
+# Looks for repetitions behind the end of the list
+# Only the numbers before the first entry that isn't one can repeat each other: `0,x,0` shows GPU 0.
+def visible_devices(text, count):
+    if text is None:
+        return list(range(count))
+    entries = [entry.strip() for entry in text.split(",")]
+    numbers = [int(entry) for entry in entries if entry.isdecimal()]
+    if len(set(numbers)) < len(numbers):
+        return []
+    return list(takewhile(lambda number: number < count, map(int, takewhile(str.isdecimal, entries))))
 
 
 # %% mutant="devices_visible"
