@@ -437,3 +437,12 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0):
     if sequence.unsorted_indices is not None:
         batch = index_select(batch, 0, sequence.unsorted_indices)
     return batch if batch_first else batch.transpose(0, 1), lengths
+
+
+# %% answer="rnn_repair_neighbours" wrong="the rows are put back by the sorting order instead of its inverse"
+def summaries(layer, sentences):
+    order = sorted(range(len(sentences)), key=lambda place: -len(sentences[place]))
+    packed = rnn.pack_sequence([sentences[place] for place in order])
+    _, h = layer(packed)
+    rows = torch.cat([h[-2], h[-1]], 1)
+    return rows[torch.tensor(order)]
