@@ -376,7 +376,7 @@ def step(self, metrics: Any) -> None:
     self._last_lr = self._scaled(1)
 
 
-# %% answer="schedule_average" right="state_dict based (float only)"
+# %% answer="schedule_average" wrong="the buffers hold the copies, but load_state_dict refuses one that isn't persistent"
 class ExponentialAverage:
     def __init__(self, model, decay):
         self.decay, self.t, self.avg, self.buf = decay, 0, {}, {}
@@ -1232,3 +1232,62 @@ def _is_better(self, a: float, best: float) -> bool:
         ("max", "rel"): lambda: a > best * (1.0 + self.threshold),
         ("max", "abs"): lambda: a > best + self.threshold,
     }[self.mode, self.threshold_mode]()
+
+
+# %% answer="schedule_average" wrong="the buffers hold the copies, but only those that are in the state dict"
+class ExponentialAverage:
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self.decay, self.updates = decay, 0
+        self.means = {name: torch.zeros_like(each) for name, each in model.named_parameters()}
+        self.kept = self.buffers(model)
+
+    def buffers(self, model):
+        return {name: each.clone() for name, each in model.state_dict().items() if name not in self.means}
+
+    @torch.no_grad()
+    def update(self, model: nn.Module) -> None:
+        self.updates += 1
+        for name, each in model.named_parameters():
+            self.means[name].mul_(self.decay).add_((1 - self.decay) * each)
+        self.kept = self.buffers(model)
+
+    @contextmanager
+    def swapped_in(self, model: nn.Module):
+        own = {name: each.clone() for name, each in model.state_dict().items()}
+        correction = 1 - self.decay**self.updates
+        model.load_state_dict({**{name: mean / correction for name, mean in self.means.items()}, **self.kept})
+        try:
+            yield
+        finally:
+            model.load_state_dict(own)
+
+
+# %% answer="schedule_average" wrong="the model has its own buffers again, but only those that are in the state dict"
+class ExponentialAverage:
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self.shadow, self.decay, self.remaining = copy.deepcopy(model), decay, 1.0
+        with torch.no_grad():
+            for each in self.shadow.parameters():
+                each.zero_()
+
+    @torch.no_grad()
+    def update(self, model: nn.Module) -> None:
+        self.remaining *= self.decay
+        for mean, each in zip(self.shadow.parameters(), model.parameters(), strict=True):
+            mean.mul_(self.decay)
+            mean += (1 - self.decay) * each
+        for kept, each in zip(self.shadow.buffers(), model.buffers(), strict=True):
+            kept.copy_(each)
+
+    @contextmanager
+    def swapped_in(self, model: nn.Module):
+        before = {name: each.clone() for name, each in model.state_dict().items()}
+        with torch.no_grad():
+            for each, mean in zip(model.parameters(), self.shadow.parameters(), strict=True):
+                each.copy_(mean / (1 - self.remaining))
+            for each, kept in zip(model.buffers(), self.shadow.buffers(), strict=True):
+                each.copy_(kept)
+        try:
+            yield model
+        finally:
+            model.load_state_dict(before)

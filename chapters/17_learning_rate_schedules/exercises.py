@@ -924,7 +924,8 @@ def step(self, metrics):
 # means.
 #
 # - `update(model)` includes the current parameters in the average: `a ← decay · a + (1 − decay) · w`, in the dtype of
-#   each parameter. Buffers, such as a batch norm's statistics, aren't averaged; keep a copy of the current ones instead.
+#   each parameter. Buffers, such as a batch norm's statistics, aren't averaged; keep a copy of the current ones
+#   instead, whether they are persistent or not.
 # - `swapped_in(model)` is used in a `with` statement. Inside the block, the model's parameters hold the corrected
 #   averages, which are `a / (1 − decayᵗ)` after `t` updates, and its buffers hold the copies. After the block the
 #   model has its own values again, even if an error was raised inside; blocks may be nested. Write the values into
@@ -1039,6 +1040,14 @@ precise = ExponentialAverage(wide, decay)
 precise.update(wide)
 with precise.swapped_in(wide):
     shown["2²⁴ times the error of a float64 average"] = (wide.weight.detach() - drawn) * 2**24
+wide.register_buffer("cache", torch.tensor(generator.normal(size=2)), persistent=False)
+with_cache = ExponentialAverage(wide, decay)
+with_cache.update(wide)
+wide.cache.add_(1.0)
+with with_cache.swapped_in(wide):
+    shown["a buffer that isn't persistent"] = wide.cache.clone()
+    wide.cache.zero_()
+shown["that buffer, afterwards"] = wide.cache.clone()
 check.show(shown, text="A linear layer and a batch norm. New weights are drawn before each update.")
 
 # %% [markdown] hint="schedule_average"
@@ -1176,6 +1185,98 @@ class ExponentialAverage:
             with torch.no_grad():
                 for each, value in zip(held, own, strict=True):
                     each.copy_(value)
+
+
+# %% mutant="schedule_average"
+# Keeps the model's own values on the object
+# The inner of two nested blocks overwrites what the outer one has to write back. Keep the values in a local variable of
+# `swapped_in`, which each block has for itself.
+class ExponentialAverage:
+    def __init__(self, model, decay):
+        self.decay, self.updates = decay, 0
+        self.averages = [torch.zeros_like(each) for each in model.parameters()]
+        self.buffers = [each.clone() for each in model.buffers()]
+
+    @torch.no_grad()
+    def update(self, model):
+        self.updates += 1
+        for average, parameter in zip(self.averages, model.parameters(), strict=True):
+            average.mul_(self.decay).add_((1 - self.decay) * parameter)
+        self.buffers = [each.clone() for each in model.buffers()]
+
+    @contextmanager
+    def swapped_in(self, model):
+        held = [*model.parameters(), *model.buffers()]
+        self.own = [each.detach().clone() for each in held]
+        correction = 1 - self.decay**self.updates
+        with torch.no_grad():
+            for each, value in zip(held, [*(a / correction for a in self.averages), *self.buffers], strict=True):
+                each.copy_(value)
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for each, value in zip(held, self.own, strict=True):
+                    each.copy_(value)
+
+
+# %% mutant="schedule_average"
+# Doesn't restore the buffers
+# After the block the parameters are the model's own again, but its buffers are still the copies.
+class ExponentialAverage:
+    def __init__(self, model, decay):
+        self.decay, self.updates = decay, 0
+        self.averages = [torch.zeros_like(each) for each in model.parameters()]
+        self.buffers = [each.clone() for each in model.buffers()]
+
+    @torch.no_grad()
+    def update(self, model):
+        self.updates += 1
+        for average, parameter in zip(self.averages, model.parameters(), strict=True):
+            average.mul_(self.decay).add_((1 - self.decay) * parameter)
+        self.buffers = [each.clone() for each in model.buffers()]
+
+    @contextmanager
+    def swapped_in(self, model):
+        own = [each.detach().clone() for each in model.parameters()]
+        correction = 1 - self.decay**self.updates
+        averaged = [*(average / correction for average in self.averages), *self.buffers]
+        with torch.no_grad():
+            for each, value in zip([*model.parameters(), *model.buffers()], averaged, strict=True):
+                each.copy_(value)
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for each, value in zip(model.parameters(), own, strict=True):
+                    each.copy_(value)
+
+
+# %% mutant="schedule_average"
+# Takes the buffers from the state dict
+# A state dict lacks the buffers that aren't persistent, such as masks and caches. `model.buffers()` gives all of them.
+class ExponentialAverage:
+    def __init__(self, model, decay):
+        self.decay, self.updates = decay, 0
+        self.averages = {name: torch.zeros_like(each) for name, each in model.named_parameters()}
+
+    @torch.no_grad()
+    def update(self, model):
+        self.updates += 1
+        for name, parameter in model.named_parameters():
+            self.averages[name].mul_(self.decay).add_((1 - self.decay) * parameter)
+        state = model.state_dict().items()
+        self.buffers = {name: each.clone() for name, each in state if name not in self.averages}
+
+    @contextmanager
+    def swapped_in(self, model):
+        own = {name: each.clone() for name, each in model.state_dict().items()}
+        correction = 1 - self.decay**self.updates
+        model.load_state_dict({name: each / correction for name, each in self.averages.items()} | self.buffers)
+        try:
+            yield
+        finally:
+            model.load_state_dict(own)
 
 
 # %% mutant="schedule_average"
