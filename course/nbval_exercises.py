@@ -174,7 +174,7 @@ class Points:
         terminalreporter.line(f"{self.points} of {self.most} points")
         path = os.environ.get("GITHUB_STEP_SUMMARY")
         if path and not hasattr(self.config, "workerinput"):  # xdist's processes have a part of the points
-            rows = [
+            rows: list[list[object]] = [
                 ["notebook", "points", "of", "wrong"],
                 ["---"] * 4,
                 *([name, each.points, each.most, _cell(each.wrong)] for name, each in begun.items()),
