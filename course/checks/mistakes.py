@@ -6,7 +6,7 @@ A mistake is `{"says": an explanation, "values": {name: fingerprint}}`, with the
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 Mistake = dict[str, Any]
@@ -32,13 +32,15 @@ def explanations(mistakes: Iterable[Mistake], expected: Values, shown: Values, w
     Unless these explain all of them, an answer can agree by chance: it refuses nothing, say, and a mistake lets one
     text through. A mistake then has to give two different values of the answer, or an array that is half of them. And a
     single wrong value is explained only by a mistake that gets nothing else wrong, for the answer got the rest right.
+    Values whose numbers are all nan explain nothing alone: many faults end in them.
     """
     mine = _fingerprints(expected, shown, wrong)
     kinds = {name: shown.get(name, {}).get("kind", "") for name in mine}
     weak = {name for name, kind in kinds.items() if kind in _FEW}
     rich = {name for name, kind in kinds.items() if kind in _MANY}
+    nan = {name for name in mine if name in shown and {*_numbers(shown[name])} == {"nan"}}
     possible = [each for each in mistakes if len(mine) > 1 or each["values"].keys() <= mine.keys()]
-    found = [(each["says"], _agreeing(each, mine, weak), len(each["values"])) for each in possible]
+    found = [(each["says"], _agreeing(each, mine, weak, nan), len(each["values"])) for each in possible]
     chosen: list[tuple[str, bool]] = []
     left = set(mine)
     while left:
@@ -94,10 +96,27 @@ def fingerprint(values: dict[str, Any]) -> str:
     return hashlib.sha256(_text(rounded).encode()).hexdigest()[:16]
 
 
-def _agreeing(mistake: Mistake, mine: dict[str, str], weak: set[str]) -> set[str]:
+def _agreeing(mistake: Mistake, mine: dict[str, str], weak: set[str], nan: set[str]) -> set[str]:
     """The wrong values that a mistake gives too; none if that says little, and its other values are not these."""
     same = {name for name, digest in mistake["values"].items() if mine.get(name) == digest}
-    return same if len(same) == len(mistake["values"]) or not same <= weak else set()
+    is_enough = len(same) == len(mistake["values"]) or not same <= weak
+    return same if is_enough and not same <= nan else set()
+
+
+def _numbers(value: dict[str, Any]) -> Iterator[Any]:
+    """The numbers in an encoded value, without booleans, and the texts in it."""
+    match value:
+        case {"items": items}:
+            for each in items.values() if isinstance(items, dict) else items:
+                yield from _numbers(each)
+        case {"kind": "array" | "tensor", "data": data}:
+            yield from (str(number) for number in data)
+        case {"kind": "number", "data": number}:
+            yield str(number)
+        case {"kind": "boolean" | "none"}:
+            return
+        case _:
+            yield f"no number: {value}"
 
 
 def _fingerprints(expected: Values, shown: Values, wrong: Iterable[str]) -> dict[str, str]:

@@ -260,6 +260,13 @@ def test_one_value_alone_is_no_mistake_while_others_are_wrong_without_an_explana
     assert explained({"B": {"b": [0.0]}}, a=0, b=[0.0], c="another") == []
 
 
+@pytest.mark.parametrize("nothing", [math.nan, [math.nan, True], np.full(3, math.nan), {"x": math.nan}])
+def test_values_that_are_only_nan_identify_no_mistake(nothing: Any) -> None:
+    assert explained({"B": {"b": nothing}}, b=nothing) == []
+    assert explained({"B": {"b": [nothing, 1.5]}}, b=[nothing, 1.5]) == ["B"]
+    assert explained({"AB": {"a": 0, "b": nothing}}, a=0, b=nothing) == ["AB"]
+
+
 @pytest.mark.turns(8)
 def test_two_mistakes_in_secret_values_are_both_explained() -> None:
     known = {"A": {"a": "x"}, "B": {"b": "x", "c": "x"}, "also A": {"a": "y"}}
