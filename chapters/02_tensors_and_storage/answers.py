@@ -400,3 +400,16 @@ def from_numpy(array):
     strides = tuple(step // array.dtype.itemsize for step in array.strides)
     last = sum((length - 1) * stride for length, stride in zip(array.shape, strides))
     return Tensor(Storage(flat_from(array, last + 1)), array.shape, strides)
+
+
+# %% answer="storage_strides" right="calls its sibling, which is a part of another file"
+def from_numpy(array):
+    check_array(array)
+    size = tuple(array.shape)
+    dense = contiguous_strides(size)
+    if tuple(array.strides) == tuple(step * array.itemsize for step in dense):
+        strides = dense
+    else:
+        strides = tuple(step // array.itemsize for step in array.strides)
+    last = sum((length - 1) * stride for length, stride in zip(size, strides))
+    return Tensor(Storage(flat_from(array, last + 1 if array.size else 0)), size, strides)

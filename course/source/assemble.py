@@ -70,7 +70,8 @@ def assemble(
         paths = [part.partition(":")[2] for part in chosen]
         held = [*others, *(part for part, text in mine.items() if text == cell and part not in chosen)]
         elsewhere = set(map(parts.short, held))
-        files[name] = parts.swap(files[name], cell, paths, marks.get(chosen[0], ""), elsewhere)
+        swapped = parts.swap(files[name], cell, paths, marks.get(chosen[0], ""), elsewhere)
+        files[name] = parts.with_siblings(swapped, held)
     return files
 
 

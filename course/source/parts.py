@@ -11,6 +11,7 @@ import ast
 import functools
 import itertools
 import re
+import symtable
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -195,6 +196,23 @@ def with_imports(cell: str, setup: Iterable[str], files: Iterable[str]) -> str:
         and defined(ast.unparse(statement)) & missing - defined(cell)
     ]
     return "\n".join([*lines, "", plain(cell)]) if lines else cell
+
+
+def with_siblings(text: str, siblings: Iterable[str]) -> str:
+    """A file's text, and below it imports of the parts of other files that it uses and lacks.
+
+    They stand below, since the other files may import this one.
+    """
+    used = used_by(parsed(text).body) & _globals(symtable.symtable(text, "", "exec")) - defined(text)
+    split = (part.split(":") for part in siblings)
+    lines = [f"from {module} import {name}" for module, name in split if name in used]
+    return "\n".join([text.rstrip("\n"), "", *lines, ""]) if lines else text
+
+
+def _globals(table: symtable.SymbolTable) -> set[str]:
+    """The global names that code refers to: no attributes, and in annotations, too."""
+    own = {each.get_name() for each in table.get_symbols() if each.is_global() and each.is_referenced()}
+    return own.union(*map(_globals, table.get_children()))
 
 
 def shifted(lines: list[str], place: Place, by: int) -> list[str]:

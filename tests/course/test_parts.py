@@ -124,6 +124,17 @@ def test_what_only_another_files_part_needs_stays_away() -> None:
     assert "mine" not in parts.swap(TWO.replace("first", "one"), cell, ["second"], elsewhere=["first"])
 
 
+@pytest.mark.parametrize("mine", [[ROWS], [ROWS, STRIDES]])
+def test_a_part_sees_its_sibling_in_another_file(mine: list[str]) -> None:
+    """Which is the learner's or the reference's."""
+    cell = "def strides(size):\n    return (*size, 1)\ndef rows(self):\n    return strides((2, 3))"
+    package = load(assemble(FILES, 6, dict.fromkeys(mine, cell), others={ROWS, STRIDES} - {*mine}))
+    assert package.Tensor([1]).rows == package.strides((2, 3))
+    local = cell.replace("return strides((2, 3))", "strides = self.strides\n    return strides")
+    text = assemble(FILES, 6, {ROWS: local}, others=[STRIDES])["tensor.py"]
+    assert "import strides" not in text.partition("class")[2]
+
+
 def test_a_string_of_several_lines_keeps_its_text_inside_a_class() -> None:
     cell = 'def describe(self, name=""):\n    """Two\n    lines."""\n    return """a\nb"""'
     package = with_mine(DESCRIBE, cell)
