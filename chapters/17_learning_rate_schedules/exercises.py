@@ -1008,6 +1008,7 @@ with average.swapped_in(model):
     with average.swapped_in(model):
         pass
     shown["after a block in a block"] = model[0].weight.detach().clone()
+shown["after both blocks"] = model[0].weight.detach().clone()
 
 
 def failing():
