@@ -24,12 +24,12 @@ from sklearn.datasets import load_digits
 digits = load_digits()
 mytorch.manual_seed(0)
 order = mytorch.randperm(len(digits.target))
-images, labels = (mytorch.tensor(each.tolist())[order] for each in (digits.data / 16, digits.target))
+images, labels = (mytorch.tensor(array.tolist())[order] for array in (digits.data / 16, digits.target))
 
 
 w1, b1 = mytorch.randn(64, 32) / 32**0.5, mytorch.zeros(32)
 w2, b2 = mytorch.randn(32, 10) / 16**0.5, mytorch.zeros(10)
-parameters = [each.requires_grad_() for each in (w1, b1, w2, b2)]
+parameters = [parameter.requires_grad_() for parameter in (w1, b1, w2, b2)]
 
 
 def logits(x):
@@ -140,7 +140,7 @@ print(check.error(y.add, mytorch.ones(3, device="cuda:0")))
 # - *Longer:* You write ordinary Python, and operations run at once, on the device of their inputs, while autograd records those
 #   that need a gradient.
 # - *They ask next:* What if two tensors are on different devices? Adding them raises an error, so you move one of them with `to` first.
-# - *The trap:* Calling it "NumPy on a GPU", which omits the second pillar.
+# - *The trap:* Many call it "NumPy on a GPU", which omits the second pillar.
 # - *Proof:* devices: `proof-device`; derivatives: `proof-derivative-of-a-loop`.
 #
 # ### Pillar two: derivatives of programs
@@ -309,8 +309,8 @@ print("the loop, from 3:", x.grad)
 #   share, and a weight that a loop uses at each step.
 # - *They ask next:* Why does `.grad` also accumulate from one training step to the next? `backward` can't tell where a step ends,
 #   so you clear the gradients yourself, as the training loop below does.
-# - *The trap:* Passing a gradient on before it is complete. All notes that used a value have to be read before the note that
-#   produced it; [chapter 06](06_computation_graph.ipynb) shows what goes wrong otherwise.
+# - *The trap:* A gradient that is passed on before it is complete is wrong. All notes that used a value have to be read before the note
+#   that produced it; [chapter 06](06_computation_graph.ipynb) shows what goes wrong otherwise.
 # - *Proof:* `proof-notes`, where `x` is used three times.
 #
 # ### Milestone: seventeen lines learn a line
@@ -350,7 +350,7 @@ print(f"w = {w.value:.4f}, b = {b.value:.4f}")
 #   operations that ran, it doesn't need a formula for the whole program.
 # - *They ask next:* What are finite differences still good for? They check a gradient, as `torch.autograd.gradcheck` does in
 #   [chapter 07b](07b_vector_jacobian_products.ipynb).
-# - *The trap:* Saying that autograd uses finite differences. Then its result would depend on a step, and autograd has none.
+# - *The trap:* Some say that autograd uses finite differences. Then its result would depend on a step, and autograd has none.
 # - *Proof:* `proof-finite-differences`, and the [notes](proof-notes).
 #
 # **Interview · Why does autograd go backwards?**
@@ -362,7 +362,7 @@ print(f"w = {w.value:.4f}, b = {b.value:.4f}")
 #   For matrix multiplications, a backward pass takes about twice the arithmetic of the forward pass, however many weights there
 #   are.
 # - *They ask next:* When is forward mode better? With few inputs and many outputs, and in an exercise of chapter 06 you build it.
-# - *The trap:* Answering with the name, backpropagation, instead of the reason, which is the number of passes.
+# - *The trap:* The name, backpropagation, isn't the reason. The reason is the number of passes.
 # - *Proof:* `proof-one-run-per-input`.
 #
 # **Interview · How does autograd treat an `if` or a `while`?**
@@ -373,7 +373,7 @@ print(f"w = {w.value:.4f}, b = {b.value:.4f}")
 #   any trace in the gradient.
 # - *They ask next:* Can you train the condition itself, such as a threshold? It gets no gradient from the decision, so you
 #   replace the decision by a smooth function, or estimate the gradient.
-# - *The trap:* Believing that a function with jumps can't be differentiated. PyTorch returns the derivative of the piece that ran.
+# - *The trap:* It sounds as if a function with jumps couldn't be differentiated, but PyTorch returns the derivative of the piece that ran.
 # - *Proof:* `proof-derivative-of-a-loop`, `proof-dynamic-graph`.
 #
 # ## Where the tape breaks
@@ -457,7 +457,7 @@ print("squares, twice:", str(check.error(squares.backward))[:74] + " …")
 #   has the whole program before it runs, so nothing can optimize across operations; `torch.compile` captures it to win that
 #   back (chapter 08).
 # - *They ask next:* What is in the graph? The operations and the values that their derivatives need, but not Python's control flow.
-# - *The trap:* Believing that the graph changes while it runs. "Dynamic" means that the next run builds a new one.
+# - *The trap:* "Dynamic" doesn't mean that the graph changes while it runs, only that the next run builds a new one.
 # - *Proof:* `proof-dynamic-graph`.
 #
 # **Interview · What does eager execution cost, and what does `torch.compile` change?**
@@ -467,7 +467,7 @@ print("squares, twice:", str(check.error(squares.backward))[:74] + " …")
 #   kernels.
 # - *They ask next:* When does it not help? When large matrix multiplications take nearly all of the time, or when shapes keep
 #   changing, so that it compiles again and again ([chapter 08](08_static_and_dynamic_graphs.ipynb)).
-# - *The trap:* Timing the first call, which includes the compilation.
+# - *The trap:* If you time the first call, you time the compilation as well.
 # - *Proof:* one node for each operation: `proof-dynamic-graph`.
 #
 # **Interview · PyTorch or JAX: what is the difference?**
@@ -477,7 +477,7 @@ print("squares, twice:", str(check.error(squares.backward))[:74] + " …")
 #   function, `jit` compiles, and `vmap` adds a batch dimension.
 # - *They ask next:* Can PyTorch do this as well? `torch.func` offers `grad` and `vmap` ([chapter
 #   07b](07b_vector_jacobian_products.ipynb)), and `torch.compile` corresponds to `jit`.
-# - *The trap:* Saying that JAX has no eager mode. It runs operations one at a time unless you use `jit`.
+# - *The trap:* JAX does have an eager mode: it runs operations one at a time unless you use `jit`.
 # - *Proof:* the record that PyTorch keeps: `proof-shared-notes`; tracing functions: [chapter
 #   08](08_static_and_dynamic_graphs.ipynb).
 #
@@ -488,7 +488,7 @@ print("squares, twice:", str(check.error(squares.backward))[:74] + " …")
 # - *Longer:* Two losses that share no node therefore don't disturb each other, and a training loop that keeps no tensor keeps
 #   no graph.
 # - *They ask next:* How can a graph leak anyway? `total += loss` keeps the graph of each step, so add `loss.item()` instead.
-# - *The trap:* Imagining one global tape, like your list, which gave 8.
+# - *The trap:* Whoever imagines one global tape, like your list, expects 8.
 # - *Proof:* `proof-shared-notes`; the leak: [chapter 06](06_computation_graph.ipynb).
 
 # %% [markdown]

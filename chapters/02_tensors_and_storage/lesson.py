@@ -152,7 +152,7 @@ print("as a tensor:", str(check.error(torch.from_numpy, image.numpy()[::-1]))[:6
 #   reversed copy.
 # - *They ask next:* How do you get a reversed array into PyTorch? Copy it in NumPy first: `torch.from_numpy(array[::-1].copy())` has
 #   positive strides. Even `torch.tensor(array[::-1])` raises, although it copies.
-# - *The trap:* Converting an image from BGR to RGB with `[..., ::-1]`. The result is such a view, and `from_numpy` refuses it.
+# - *The trap:* `[..., ::-1]` looks like a quick way from BGR to RGB, but it makes such a view, and `from_numpy` refuses it.
 # - *Proof:* `proof-padded`.
 #
 # ### Attributes
@@ -169,7 +169,7 @@ print("dtype", x.dtype, "  device", x.device)
 print("bytes", x.nbytes, "of its own, in a storage of", x.untyped_storage().nbytes())
 print("new  ", {size: torch.empty(size).stride() for size in [(5,), (2, 3), (4, 2, 3), (3, 0, 2)]})
 arguments = [torch.empty(2, 3).t(), torch.empty(3, 1).expand(3, 2), torch.empty(3, 4)[:, ::2]]
-print("zeros_like:", [(each.stride(), "→", torch.zeros_like(each).stride()) for each in arguments])
+print("zeros_like:", [(argument.stride(), "→", torch.zeros_like(argument).stride()) for argument in arguments])
 
 # %% [markdown]
 # The slice `x` has 16 bytes of elements, but its storage has the 48 of all twelve.
@@ -200,8 +200,7 @@ print("converted instead:", numbers.to(torch.int32).tolist())
 #   `layout=torch.jagged`) stores all rows in one tensor of values, with offsets that tell where each row begins.
 # - *They ask next:* Are strides counted in bytes or in elements? PyTorch counts elements and NumPy bytes, so the same view reports
 #   different strides in the two libraries.
-# - *The trap:* Taking `x.nbytes` for the memory that `x` holds, although it counts only the elements of the shape, and the
-#   storage may be much larger.
+# - *The trap:* `x.nbytes` counts only the elements of the shape. The storage that `x` keeps alive may be much larger.
 # - *Proof:* `proof-made-of`.
 #
 # The difference between a tensor's size and its storage's can be expensive. What remains in memory if you keep one element out
@@ -221,8 +220,8 @@ print("after clone:", one.clone().untyped_storage().nbytes(), "bytes")
 counts, held = [1, 100, 10_000, 1_000_000], {"view": [], "clone": []}
 for count in counts:
     view = torch.zeros(1_000_000)[:count]
-    for name, each in (("view", view), ("clone", view.clone())):
-        held[name].append(each.untyped_storage().nbytes())
+    for name, tensor in (("view", view), ("clone", view.clone())):
+        held[name].append(tensor.untyped_storage().nbytes())
 ALT = "A view of 1 to 1,000,000 elements holds 4,000,000 bytes; a clone holds four for each element."
 pictures.curves(held, counts, xlabel="elements kept", ylabel="memory held (bytes)", log="xy", alt=ALT)
 
@@ -234,7 +233,7 @@ pictures.curves(held, counts, xlabel="elements kept", ylabel="memory held (bytes
 # - *Longer:* It is a common leak: a list that keeps one row of each batch keeps every batch. On a GPU `memory_allocated` shows
 #   it, and the cure is to clone what you keep.
 # - *They ask next:* What does `torch.save` write for such a view? The whole storage, as [chapter 20](20_saving_and_loading.ipynb) shows.
-# - *The trap:* Expecting `del big` to free the memory while the view is alive.
+# - *The trap:* `del big` doesn't free the memory while the view is alive.
 # - *Proof:* `proof-one-number`.
 #
 # ### A shape without memory
@@ -258,7 +257,7 @@ print("meta:  ", tuple(torch.empty(10**6, 10**6, device="meta").shape), "would n
 #   pass ([chapter 23b](23b_shards.ipynb)).
 # - *They ask next:* How do you build a model that doesn't fit into memory? Create it on the meta device, and load it with `mmap=True` and
 #   `assign=True`, as [chapter 20](20_saving_and_loading.ipynb) shows.
-# - *The trap:* Reading the tensor before its storage has been resized again. Until then there is no memory behind it.
+# - *The trap:* Don't read the tensor before its storage has been resized again: until then there is no memory behind it.
 # - *Proof:* `proof-freed-storage`.
 #
 # ### Overlapping views
@@ -287,8 +286,8 @@ pictures.storage(six, {"even": even, "odd": odd})
 #   first to last element tells you whether the views *may* overlap. To be certain, you have to compute with the strides.
 # - *They ask next:* When does the difference matter in practice? When you save several tensors in one file: shared weights should be
 #   written only once.
-# - *The trap:* Comparing `x.data_ptr()`, which is the address of the first element, so two overlapping views can have different
-#   ones. Tensors without elements may all report the address 0, even if their storages differ.
+# - *The trap:* `x.data_ptr()` is the address of the first element, so two overlapping views can have different ones. Tensors without
+#   elements may all report the address 0, even if their storages differ.
 # - *Proof:* `proof-apart`.
 #
 # ## Creating tensors
@@ -342,7 +341,7 @@ torch.use_deterministic_algorithms(False)
 #   It saves one pass over the memory.
 # - *They ask next:* What happens if you read the memory before it is written? You get whatever it contained. Often these are
 #   zeros, so the bug stays hidden until the allocator reuses a block.
-# - *The trap:* Using `torch.Tensor(2, 3)` as if it were zeros. Its memory is uninitialized as well.
+# - *The trap:* `torch.Tensor(2, 3)` isn't a tensor of zeros. Its memory is uninitialized as well.
 # - *Proof:* `proof-empty`.
 #
 # ### Tensor or tensor
@@ -383,7 +382,7 @@ print(torch.tensor([1, 2], dtype=torch.float32))
 #   Its constructor turns a list of integers into floats and takes a single integer for a size.
 # - *They ask next:* Does `tensor` copy a NumPy array, too? Yes. In the lesson's first cell, the write to the array didn't change that
 #   tensor.
-# - *The trap:* Copying with `Tensor(t)`, which shares the memory of `t`.
+# - *The trap:* `Tensor(t)` looks like a copy, but it shares the memory of `t`.
 # - *Proof:* `proof-constructor`.
 #
 # ## NumPy and back
@@ -414,7 +413,7 @@ print("4.", check.error(torch.nn.Linear(2, 4), torch.from_numpy(columns)))
 #   that no later write can reach the tensor, and torch's warning about read-only arrays doesn't appear.
 # - *They ask next:* Does `t.numpy()` copy? No, it shares as well. But it refuses a tensor that requires grad, and those that NumPy can't
 #   describe: on a GPU (chapter 05), sparse, in bfloat16, or with the conjugate bit set.
-# - *The trap:* Calling `from_numpy` on a buffer that is filled again later, because the tensor changes with it.
+# - *The trap:* If the buffer given to `from_numpy` is filled again later, the tensor changes with it.
 # - *Proof:* `proof-one-array`.
 #
 # ### Other libraries, and raw bytes
@@ -428,7 +427,10 @@ taken = torch.from_dlpack(source)
 again = np.from_dlpack(taken)
 again[0] = 50
 print(
-    "from_dlpack", taken.tolist(), "  device (type, number):", tuple(int(each) for each in source.__dlpack_device__())
+    "from_dlpack",
+    taken.tolist(),
+    "  device (type, number):",
+    tuple(int(number) for number in source.__dlpack_device__()),
 )
 raw = bytearray([1, 0, 2, 0])
 print("frombuffer ", [torch.frombuffer(raw, dtype=kind).tolist() for kind in (torch.uint8, torch.int16)])
@@ -441,7 +443,7 @@ print("frombuffer ", [torch.frombuffer(raw, dtype=kind).tolist() for kind in (to
 # - *They ask next:* How is DLPack different from `from_numpy`? NumPy arrays are on the CPU, whereas DLPack names the device, so
 #   PyTorch, CuPy and JAX can exchange GPU memory. The consumer also passes its stream, so that the producer's queued work is
 #   finished first.
-# - *The trap:* Forgetting that the memory is shared: a write in one library changes the other's tensor. `from_numpy` warns about a
+# - *The trap:* People forget that the memory is shared: a write in one library changes the other's tensor. `from_numpy` warns about a
 #   read-only array, but PyTorch 2.13's `from_dlpack` takes one without a warning and writes into it.
 # - *Proof:* `proof-DLPack`.
 #
@@ -568,5 +570,5 @@ for name, one, other in (
 #   asking for 16 numbers instead of 15 changes all of them.
 # - *They ask next:* How do you find the cause? Compare the first batch, then the first loss, then the gradients of the first step, and
 #   stop at the first difference. Switch on deterministic algorithms ([chapter 19](19_training_loop.ipynb)).
-# - *The trap:* Blaming the seed. A CPU and a GPU have different generators, and no seed makes their numbers equal.
+# - *The trap:* Don't blame the seed. A CPU and a GPU have different generators, and no seed makes their numbers equal.
 # - *Proof:* the stream of words: `proof-stream`; the other causes: [chapter 19](19_training_loop.ipynb).

@@ -65,7 +65,7 @@ short = [str(kind)[6:].replace("float", "f").replace("int", "i").replace("ui", "
 print("     ", *(f"{name:5}" for name in short))
 for name, one in zip(short, kinds, strict=True):
     common = [torch.promote_types(one, other) for other in kinds]
-    print(f"{name:5}", *(f"{short[kinds.index(each)]:5}" for each in common))
+    print(f"{name:5}", *(f"{short[kinds.index(common_type)]:5}" for common_type in common))
 
 # %% [markdown]
 # The table holds for most elementwise operations, and for `cat`, `stack` and `where`. The main exceptions are these:
@@ -106,7 +106,7 @@ print(torch.tensor([250], dtype=torch.uint8) + 10)
 #   `.float()` shows up there.
 # - *They ask next:* What about int64 with float16? Float16, although it holds fewer integers, because the category comes before
 #   the size.
-# - *The trap:* Expecting elementwise integer addition to be widened: 250 + 10 is 4 in uint8.
+# - *The trap:* Elementwise integer addition isn't widened: 250 + 10 is 4 in uint8.
 # - *Proof:* `proof-promotion`.
 #
 # ### In-place operations and conversions
@@ -133,7 +133,7 @@ print("5.", assigned.tolist())
 #   works, since it creates a new tensor.
 # - *Longer:* An assignment is more lenient: `x[0] = 0.5` converts like `to` and silently stores 0.
 # - *They ask next:* What if you add a float64 tensor to a float16 one in place? That works, and the result is rounded to float16.
-# - *The trap:* Writing into `x.to(dtype)` as if it were a copy, although it may be `x` itself.
+# - *The trap:* `x.to(dtype)` isn't always a copy. If nothing has to change it is `x` itself, and a write into it changes `x`.
 # - *Proof:* `proof-fixed`.
 #
 # ### Integer overflow
@@ -153,7 +153,7 @@ print("fill_:     ", check.error(torch.zeros(1, dtype=torch.uint8).fill_, 300))
 #   255.
 # - *They ask next:* What about a float that doesn't fit, such as 1e20? The result of that conversion is undefined and can differ
 #   between CPU and GPU, so clamp first.
-# - *The trap:* Subtracting uint8 images: a negative difference wraps around and looks like a bright pixel.
+# - *The trap:* If you subtract uint8 images, a negative difference wraps around and looks like a bright pixel.
 # - *Proof:* `proof-overflow`.
 #
 # ## What the bits of a float say
@@ -238,8 +238,8 @@ pictures.curves(spacings, xlabel="number", ylabel="spacing to the next number", 
 #   22](22_mixed_precision.ipynb)).
 # - *They ask next:* What about 8 and 4 bits? With so few exponent bits a whole tensor doesn't fit into the range, so blocks of elements
 #   share a scale, as in MXFP8 and NVFP4; chapter 22 has them.
-# - *The trap:* Accumulating in a Python loop, where in bfloat16 256 + 1 is 256. `sum` gets it right, since it accumulates in
-#   float32 and rounds once.
+# - *The trap:* A Python loop accumulates in bfloat16, where 256 + 1 is 256. `sum` gets it right, since it accumulates in float32 and rounds
+#   once.
 # - *Proof:* `proof-16-bits`.
 #
 # ### Comparing floating-point numbers
@@ -266,8 +266,8 @@ print("allclose of shapes (2,) and (3, 2):", torch.allclose(torch.ones(2), torch
 #   tests I use `torch.testing.assert_close`, which also compares dtype and shape and reports the largest difference.
 # - *They ask next:* What do `rtol` and `atol` mean? The test is $|x - y| \le \text{atol} + \text{rtol} \cdot |y|$, so near 0,
 #   where rtol times y vanishes, atol decides.
-# - *The trap:* Testing with `allclose` and forgetting the shapes, which it broadcasts silently, or forgetting that `nan` equals
-#   nothing, not even `nan`, unless you pass `equal_nan=True`.
+# - *The trap:* `allclose` broadcasts silently, so compare the shapes too; and `nan` equals nothing, not even `nan`, unless you pass
+#   `equal_nan=True`.
 # - *Proof:* `proof-nearly`.
 
 # %% [markdown] tags=["short"]
@@ -311,8 +311,8 @@ print("meta tensor:           ", call({"Meta", "Autograd"}))
 #   modes switch keys on and off for the thread.
 # - *They ask next:* Where does a call without tensors go, such as `zeros(3, device="cuda")`? A key named BackendSelect chooses
 #   the backend from the arguments. A backend of your own would use PrivateUse1, which is reserved for that.
-# - *The trap:* Thinking that a tensor without `requires_grad` bypasses the autograd layer, although it passes through, and the
-#   layer finds nothing to record.
+# - *The trap:* A tensor without `requires_grad` doesn't bypass the autograd layer. It passes through, and the layer finds nothing to
+#   record.
 # - *Proof:* `proof-keys`.
 #
 # ### `__torch_dispatch__` and FakeTensor
@@ -349,8 +349,7 @@ print(check.error(product[0, 0].item))
 #   second to observe or replace what is computed, as FakeTensor, DTensor and FLOP counters do.
 # - *They ask next:* Does autocast reach the second one? Its casts do, as `_to_copy` operations, because autocast and autograd
 #   have already run.
-# - *The trap:* Calling the operation on the subclass again inside the hook, which recurses forever unless you unwrap the
-#   operands first.
+# - *The trap:* A hook that calls the operation on the subclass again recurses forever, so unwrap the operands first.
 # - *Proof:* `proof-keys`.
 #
 # **Interview · What is a FakeTensor, and who uses it?**
@@ -359,8 +358,8 @@ print(check.error(product[0, 0].item))
 #   `torch.export` run a model on fake tensors to learn every shape without computing or allocating anything.
 # - *They ask next:* How is it different from a meta tensor? A meta tensor has the device "meta". A FakeTensor claims to be on the
 #   CPU or a GPU, so that rules about devices are checked, too.
-# - *The trap:* Reading a value, by `item()` or an `if`, in code that runs on fake tensors. Since there is no data, a compiler
-#   must break the graph or keep the value symbolic ([chapter 08](08_static_and_dynamic_graphs.ipynb)).
+# - *The trap:* Code that runs on fake tensors can't read a value, by `item()` or an `if`. Since there is no data, a compiler must break the
+#   graph or keep the value symbolic ([chapter 08](08_static_and_dynamic_graphs.ipynb)).
 # - *Proof:* a result without data: `proof-meta-kernel`.
 
 # %% [markdown] given="mytorch.dispatch:LAYERS mytorch.dispatch:run_kernel"
@@ -385,7 +384,7 @@ softplus = pointwise_float(lambda x: np.log1p(np.exp(x)), "softplus")
 
 
 def announce(op, args, below):
-    print("→", op.name, [str(getattr(each, "dtype", each)) for each in args])
+    print("→", op.name, [str(getattr(argument, "dtype", argument)) for argument in args])
     return below(op, args)
 
 
@@ -408,7 +407,7 @@ pictures.layers(stack, call="softplus(x)", path=["autocast"], kernels=["NumPy"],
 # - *Thirty seconds:* The call goes down the dispatcher: each layer that applies, such as autocast or autograd, does its part and
 #   redispatches, and the device's kernel comes last.
 # - *They ask next:* Do methods and operators take another path? No, `x + 1` is the same call as `add(x, 1)`.
-# - *The trap:* Assuming that a call runs one operation of the same name: `square` runs `mul` above, and `pow` in PyTorch.
+# - *The trap:* A call doesn't always run one operation of the same name: `square` runs `mul` above, and `pow` in PyTorch.
 # - *Proof:* `proof-layers`.
 #
 # ### Myth · "Tensors are faster than ndarrays"

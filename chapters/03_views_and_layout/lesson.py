@@ -21,8 +21,8 @@ swapped = t.t().reshape(6)
 straight[0] = 100
 swapped[5] = 500
 print(t)
-for name, each in {"straight": straight, "swapped": swapped}.items():
-    print(f"{name:8} shares memory:", each.untyped_storage().data_ptr() == t.untyped_storage().data_ptr())
+for name, tensor in {"straight": straight, "swapped": swapped}.items():
+    print(f"{name:8} shares memory:", tensor.untyped_storage().data_ptr() == t.untyped_storage().data_ptr())
 
 # %% [markdown] tags=["short"]
 # One write arrived, while the other was lost without a warning. `t.reshape(6)` returned a **view**, which is another way to
@@ -37,8 +37,8 @@ from course import check, pictures
 
 t = torch.arange(10, 16).reshape(2, 3)
 views = {"t": t, "t.t()": t.t(), "t[:, 1]": t[:, 1]}
-for name, each in views.items():
-    print(f"{name:8} sizes {tuple(each.shape)}, strides {each.stride()}, offset {each.storage_offset()}")
+for name, view in views.items():
+    print(f"{name:8} sizes {tuple(view.shape)}, strides {view.stride()}, offset {view.storage_offset()}")
 pictures.assign({"t": "data", "t.t()": "result", "t[:, 1]": "index"})
 pictures.storage(t, views)
 
@@ -126,7 +126,7 @@ for name, x in {"t": t, "t.t()": t.t(), "u": u, "u[:, :, ::2]": u[:, :, ::2]}.it
 #   be split, and two neighbours merge if `stride[d] == stride[d+1] * size[d+1]`. If the new shape needs any other merge, `view` raises.
 # - *Longer:* The new lengths have to fill each run exactly. A length of 1 merges with anything, because no step is taken along it.
 # - *They ask next:* Does the tensor have to be contiguous? No: `u` isn't contiguous, and yet `u.view(3, 2, 2, 2)` works.
-# - *The trap:* Saying that `view` fails after `transpose`. It depends on the shape you ask for.
+# - *The trap:* It is too simple to say that `view` fails after `transpose`. It depends on the shape you ask for.
 # - *Proof:* `proof-merge-rule`; working and raising: `proof-view-raises`.
 #
 # **Interview · `view` or `reshape`?**
@@ -135,7 +135,7 @@ for name, x in {"t": t, "t.t()": t.t(), "u": u, "u[:, :, ::2]": u[:, :, ::2]}.it
 #   and otherwise a copy.
 # - *Longer:* I use `view` when I rely on shared memory, and `reshape` when I only need the values.
 # - *They ask next:* How do you find out which one you got? Compare `untyped_storage().data_ptr()` of both tensors.
-# - *The trap:* Writing into the result of `reshape` and expecting the source to change. That depends on the strides.
+# - *The trap:* If you write into the result of `reshape`, the source may or may not change. That depends on the strides.
 # - *Proof:* `proof-reshape-copies`.
 #
 # ### Contiguous tensors
@@ -152,7 +152,7 @@ results = {
     "t.t().clone()": t.t().clone(),
     "t.t().masked_fill(…)": t.t().masked_fill(t.t() > 1, 0),
 }
-print("new tensors:", {name: each.stride() for name, each in results.items()})
+print("new tensors:", {name: result.stride() for name, result in results.items()})
 
 # %% [markdown] given="mytorch.views:view_op mytorch.views:run_as_view mytorch.views:permute"
 # The first five lines have one surprise: `row.t()` is contiguous, because the stride along a length of 1 doesn't matter. The
@@ -169,7 +169,7 @@ print("new tensors:", {name: each.stride() for name, each in results.items()})
 #   contiguous: its strides are swapped, and the elements stay where they are. A matrix with a single row or column still is.
 # - *Longer:* `contiguous()` copies only if it has to, so a kernel that needs contiguous memory can call it on any input.
 # - *They ask next:* Is every new tensor contiguous? No: `t.t() + 1` is new, and yet it has the strides of `t.t()`.
-# - *The trap:* Saying that slices aren't contiguous. `t[:, :2]` isn't, but `t[1:]` is.
+# - *The trap:* "Slices aren't contiguous" is only half true: `t[:, :2]` isn't, but `t[1:]` is.
 # - *Proof:* `proof-contiguous`.
 #
 # ## `mytorch`: views
@@ -223,7 +223,7 @@ s[:1].expand(3).add_(1)
 # - *Longer:* Use `repeat` if you are going to change single rows. Broadcasting is an `expand` that is done for you ([chapter
 #   04](04_broadcasting_indexing_joining.ipynb)).
 # - *They ask next:* What does `contiguous()` do to an expanded tensor? It makes a copy, which allocates the full size.
-# - *The trap:* Adding in place to an expanded tensor. It raises as soon as a dimension was stretched, because its elements share memory.
+# - *The trap:* In-place addition to an expanded tensor raises as soon as a dimension was stretched, because its elements share memory.
 # - *Proof:* `proof-expand-stride`; the refusal: `proof-overlaps`.
 #
 # ### More views: `narrow`, `diagonal`, `unfold` and `movedim`
@@ -251,7 +251,7 @@ print("windows", line.unfold(0, 3, 1).tolist(), "in", line.untyped_storage().nby
 #   `select`, `diagonal`, `permute` and `movedim` are views as well, and `as_strided` can build any of them by hand.
 # - *They ask next:* When does it copy after all? As soon as you flatten the windows for a matrix multiplication, and then the copy is `size
 #   / step` times as large as the signal. `nn.functional.unfold` makes that copy for images.
-# - *The trap:* Writing in place into overlapping windows. They share elements, so the result isn't defined.
+# - *The trap:* Overlapping windows share elements, so the result of writing into them in place isn't defined.
 # - *Proof:* `proof-more-views`; lost writes: `proof-overlaps`.
 #
 # ### Another order: `channels_last`
@@ -278,7 +278,7 @@ pictures.grids(("image[0]", image[0]), ("storage of last: a pixel in each row", 
 #   one, doesn't, so check the format of what you pass on.
 # - *They ask next:* How does it differ from `permute(0, 2, 3, 1)`? That changes the shape and moves nothing. `channels_last` moves the
 #   elements and keeps the shape.
-# - *The trap:* Testing with a plain `is_contiguous()`. It is False, unless there is a single channel or a single pixel, so pass
+# - *The trap:* A plain `is_contiguous()` is the wrong test. It is False, unless there is a single channel or a single pixel, so pass
 #   `memory_format=torch.channels_last`.
 # - *Proof:* `proof-channels-last`.
 #
@@ -291,7 +291,7 @@ pictures.grids(("image[0]", image[0]), ("storage of last: a pixel in each row", 
 #   start at multiples of 16 bytes ([chapter 24c](24c_mixture_of_experts.ipynb) shows the error).
 # - *They ask next:* What goes wrong without either? The kernel silently computes with the wrong elements as soon as a caller passes a
 #   transposed tensor.
-# - *The trap:* Testing a kernel on new tensors only, and not on transposed, sliced and expanded inputs.
+# - *The trap:* A kernel that was tested only on new tensors can still fail on transposed, sliced and expanded inputs.
 # - *Proof:* where the elements are: `proof-strided-views`; what a stride costs: `proof-cache-lines`.
 #
 # ## In-place operations
@@ -343,7 +343,7 @@ print(check.error(whole.__setitem__, [0], torch.tensor([1.9])))
 #   other names see the change, too.
 # - *Longer:* In place, the result must fit into `a`, so `+= 0.5` raises for integers, and broadcasting may stretch `b` but not `a`.
 # - *They ask next:* How do you assign to a column? With `t[:, 1] = 0`, which is a view and a write into it, and which converts the dtype.
-# - *The trap:* Writing `x += 1` in a function, which changes its caller's tensor.
+# - *The trap:* `x += 1` in a function changes its caller's tensor.
 # - *Proof:* `proof-in-place`; the column: `proof-assignment`.
 #
 # ### The version counter
@@ -493,7 +493,7 @@ print("an uncounted write:", w.grad, "but the correct gradient is", w.exp().deta
 #   `backward` raises an error.
 # - *Longer:* A node saves the version together with the value, and it compares the version before it uses the value.
 # - *They ask next:* Which writes go unnoticed? Those through `.data` and NumPy, so the gradient can be incorrect without an error.
-# - *The trap:* Looking for the bug at the line in the traceback. The error appears in `backward`, far from the line that wrote.
+# - *The trap:* The line in the traceback isn't where the bug is. The error appears in `backward`, far from the line that wrote.
 # - *Proof:* `proof-in-place-needs-old-value`; the counter: `proof-versions`.
 
 # %% [markdown] tags=["short"]

@@ -48,7 +48,7 @@ import textwrap
 
 def toy_shape(a, b):
     longest = max(len(a), len(b))
-    a, b = ((1,) * (longest - len(each)) + each for each in (a, b))
+    a, b = ((1,) * (longest - len(shape)) + shape for shape in (a, b))
     return tuple(max(pair) for pair in zip(a, b, strict=True))
 
 
@@ -77,8 +77,8 @@ pictures.broadcast((8, 1, 6, 1), (7, 1, 5), names=("x", "y"))
 
 # %% tags=["proof-stretch-is-free"]
 column, row = torch.broadcast_tensors(torch.zeros(1000, 1), torch.zeros(1000))
-for name, each in {"column": column, "row": row, "sum": column + row}.items():
-    print(f"{name:6} strides {each.stride()!s:9} {each.untyped_storage().nbytes():9,} bytes")
+for name, tensor in {"column": column, "row": row, "sum": column + row}.items():
+    print(f"{name:6} strides {tensor.stride()!s:9} {tensor.untyped_storage().nbytes():9,} bytes")
 
 # %% [markdown]
 # An intermediate result can be far larger than what you want in the end. The next cell computes the squared distances between
@@ -91,8 +91,8 @@ points, far = torch.zeros(200, 64), torch.tensor([[10000.0], [10001.0]])
 difference = points[:, None] - points
 squares, far_squares = points.square().sum(1), far.square().sum(1)
 expanded = squares[:, None] + squares - 2 * points @ points.t()
-for name, each in {"difference": difference, "expanded": expanded}.items():
-    print(f"{name:10} {tuple(each.shape)!s:14} {each.untyped_storage().nbytes():10,} bytes")
+for name, tensor in {"difference": difference, "expanded": expanded}.items():
+    print(f"{name:10} {tuple(tensor.shape)!s:14} {tensor.untyped_storage().nbytes():10,} bytes")
 print("10000 and 10001, by difference:", (far[0] - far[1]).square().item(), end="  ")
 print("expanded:", (far_squares[:, None] + far_squares - 2 * far @ far.t())[0, 1].item())
 
@@ -105,7 +105,7 @@ print("expanded:", (far_squares[:, None] + far_squares - 2 * far @ far.t())[0, 1
 #   of rows, or let a compiler fuse subtraction and sum, so that the large tensor never reaches memory.
 # - *They ask next:* What does the expansion cost? Precision, because large numbers cancel. For 10000 and 10001 in float32 it
 #   returns 0 instead of 1, and it may return negative values, so clamp before a square root.
-# - *The trap:* Calling broadcasting free. The inputs aren't copied, but the result is allocated.
+# - *The trap:* Broadcasting isn't free. The inputs aren't copied, but the result is allocated.
 # - *Proof:* `proof-pairwise`, `proof-stretch-is-free`.
 #
 # ### `mytorch`: a check before the kernel
@@ -142,7 +142,7 @@ beside(calls)
 # - *Longer:* In place, only the other operand is stretched. In the backward pass, a stretched operand gets the *sum* of its
 #   gradients over the stretched dimensions ([chapter 06](06_computation_graph.ipynb)).
 # - *They ask next:* What do (5, 1) and (0,) give? (5, 0), because a length of 1 takes on any other length, even 0.
-# - *The trap:* Forgetting the memory of the result. In the cell, two inputs of 4 kB give a sum of 4 MB.
+# - *The trap:* People forget the memory of the result. In the cell, two inputs of 4 kB give a sum of 4 MB.
 # - *Proof:* `proof-broadcast-rule`; memory: `proof-stretch-is-free`; in place: `proof-broadcast-errors`.
 #
 # **Interview · Predictions have shape (n, 1), targets (n,). What happens?**
@@ -151,7 +151,7 @@ beside(calls)
 #   raised.
 # - *Longer:* `squeeze(1)` the prediction or `unsqueeze(1)` the target. `mse_loss` only warns.
 # - *They ask next:* How do you guard against it? I assert equal shapes before the loss.
-# - *The trap:* Testing with a batch of one, where the bug doesn't show.
+# - *The trap:* With a batch of one, the bug doesn't show.
 # - *Proof:* `proof-silent-broadcast`.
 #
 # ### `keepdim`
@@ -175,8 +175,8 @@ print("and when it isn't square:", outcome(lambda: wide / wide.sum(1)))
 x, one, ones = torch.arange(24).reshape(2, 3, 4), torch.tensor(1), torch.tensor([1])
 reads = {"x[1]": x[1], "x[:, 1:]": x[:, 1:], "x[..., None]": x[..., None], "x[:, [1, 2]]": x[:, [1, 2]]}
 reads |= {"x[x > 20]": x[x > 20], "x[one]": x[one], "x[ones]": x[ones]}
-for name, each in reads.items():
-    print(f"{name:12} shape {tuple(each.shape)!s:13}", "view" if each._is_view() else "copy")
+for name, result in reads.items():
+    print(f"{name:12} shape {tuple(result.shape)!s:13}", "view" if result._is_view() else "copy")
 
 # %% [markdown]
 # Integers, slices, `None` and `...` give a view of the same storage. A list, a mask or an index tensor may select positions
@@ -191,8 +191,8 @@ a, b, c = (torch.arange(24).reshape(2, 3, 4) for _ in range(3))
 a[[0, 1], 0, 0] = -1
 b[[0, 1]][:, 0, 0] = -1
 c[0:2][:, 0, 0] = -1
-for name, each in {"a[[0, 1], 0, 0] = -1": a, "b[[0, 1]][:, 0, 0] = -1": b, "c[0:2][:, 0, 0] = -1": c}.items():
-    print(f"{name:24} reached", int((each == -1).sum()), "elements of", name[0])
+for name, tensor in {"a[[0, 1], 0, 0] = -1": a, "b[[0, 1]][:, 0, 0] = -1": b, "c[0:2][:, 0, 0] = -1": c}.items():
+    print(f"{name:24} reached", int((tensor == -1).sum()), "elements of", name[0])
 
 # %% [markdown]
 # In the middle line, `b[[0, 1]]` made a copy, and the write went into that copy, which was then discarded. In the last line,
@@ -205,7 +205,7 @@ for name, each in {"a[[0, 1], 0, 0] = -1": a, "b[[0, 1]][:, 0, 0] = -1": b, "c[0
 #   result a copy. As the target of an assignment, both reach `x`.
 # - *They ask next:* Why can't a list give a view? `[0, 2, 1]` would need steps of +2 and −1 along one dimension. `[0, 1]` could
 #   be a view, but PyTorch decides by the type of the index, not by its values.
-# - *The trap:* Writing `x[[0, 1]][:, 0] = 0`, which changes a copy, instead of `x[[0, 1], 0] = 0`.
+# - *The trap:* `x[[0, 1]][:, 0] = 0` changes a copy. Write `x[[0, 1], 0] = 0` instead.
 # - *Proof:* `proof-view-or-copy`; the writes: `proof-chained`.
 #
 # ### Build: views first, then one copy
@@ -256,7 +256,7 @@ print(grid[torch.tensor([True, False])].tolist(), outcome(lambda: grid[torch.ten
 #   `nonzero` waits like the mask, but `x[index]` with an index tensor on the GPU doesn't.
 # - *They ask next:* What does a mask mean for `torch.compile`? The data-dependent shape usually breaks the graph. `where` is
 #   compiled and fused.
-# - *The trap:* Calling `x[mask].sum()` in a training loop, where `(x * mask).sum()` would do, unless `x` contains infinities or
+# - *The trap:* `x[mask].sum()` waits for the GPU in a training loop, where `(x * mask).sum()` would do, unless `x` contains infinities or
 #   NaN.
 # - *Proof:* the indices behind a mask: `proof-mask`; what waits for the GPU: [chapter 05](05_devices.ipynb).
 #
@@ -287,7 +287,7 @@ pictures.grids(("board[first, second]", board, pairs), ("board[first[:, None], s
 #   first.
 # - *They ask next:* What about an integer and a list, as in `x[0, :, [0, 1]]`? PyTorch applies the integer first. NumPy doesn't,
 #   so its result has a different shape.
-# - *The trap:* Using `board[:, columns]` to pick one column per row, although it takes all of these columns from every row.
+# - *The trap:* `board[:, columns]` doesn't pick one column per row: it takes all of these columns from every row.
 # - *Proof:* `proof-pairs`; the trap: `proof-one-per-row`.
 #
 # ## Joining and splitting
@@ -338,7 +338,7 @@ print(recorded.tensor_split(2)[0].add_(1), outcome(recorded.chunk(2)[1].add_, 1)
 # - *They ask next:* Which of them copy? `cat` and `stack`, while `split` and `chunk` return views. A write into a part goes
 #   through, unless autograd records it; then it raises an error.
 # - *They ask next:* What does `cat` cost in a loop? Each call copies everything so far, so collect a list and call it once.
-# - *The trap:* Counting on n parts from `chunk(n)`, which can return fewer. `tensor_split(n)` returns n.
+# - *The trap:* `chunk(n)` can return fewer than n parts. `tensor_split(n)` returns n.
 # - *Proof:* `proof-cat-stack`, `proof-chunk`; the loop: `proof-cat-in-a-loop`.
 
 # %% [markdown]
@@ -455,7 +455,7 @@ for where in (label, torch.tensor([[-1]]), torch.tensor([[1]])):
 #   other dimensions. Negative indices are refused.
 # - *They ask next:* What is its gradient? A `scatter_add` of the incoming gradient, at the same index.
 # - *They ask next:* What if the index is too small? The result has the index's shape, so rows are silently missing.
-# - *The trap:* Giving it a `(1, k)` index for all rows. `gather` doesn't broadcast, so `expand` the index or call `take_along_dim`.
+# - *The trap:* `gather` doesn't broadcast, so a `(1, k)` index doesn't serve all rows: `expand` the index or call `take_along_dim`.
 # - *Proof:* `proof-gather-formulas`, `proof-one-per-row`; limits and gradient: `proof-scatter`.
 #
 # **Interview · How do you get each label's log-probability from logits (B, T, V) without a loop?**
@@ -465,7 +465,7 @@ for where in (label, torch.tensor([[-1]]), torch.tensor([[1]])):
 # - *Longer:* `log_softmax` followed by `gather` gives the same, but creates another tensor of (B, T, V). `gather` refuses negative
 #   indices, so replace ignored labels of −100 by 0 first, and mask the results.
 # - *They ask next:* Why not `log(softmax(x))`? A small probability underflows to 0, and its logarithm is −∞.
-# - *The trap:* Indexing with `logits[:, :, labels]`, which takes every label at every position: (B, T, B, T).
+# - *The trap:* `logits[:, :, labels]` takes every label at every position: (B, T, B, T).
 # - *Proof:* `proof-one-per-row`; the negative index: `proof-scatter`.
 #
 # **Interview · `scatter_` with repeated indices: what happens?**
@@ -474,7 +474,7 @@ for where in (label, torch.tensor([[-1]]), torch.tensor([[1]])):
 # - *Longer:* `index_put_(…, accumulate=True)` is the counterpart for indexing. On a GPU, the order in which `scatter_add_`
 #   adds can change between runs, and the last digits with it.
 # - *They ask next:* How do you write one-hot in one line? `torch.zeros(n, c).scatter_(1, label[:, None], 1.0)`.
-# - *The trap:* Passing an index that is smaller than `src`: the rest of `src` is silently ignored.
+# - *The trap:* If the index is smaller than `src`, the rest of `src` is silently ignored.
 # - *Proof:* `proof-scatter`.
 #
 # ## Einstein summation: `einsum`
@@ -504,7 +504,7 @@ print(tuple(scores.shape), "equal:", torch.equal(scores, queries @ keys.transpos
 #   over. With more operands the order of the products decides the cost; PyTorch goes from left to right unless `opt_einsum` is
 #   installed.
 # - *They ask next:* How do you write a batched outer product? `"bi,bj->bij"`: no letter is summed over.
-# - *The trap:* Forgetting a letter after the arrow. It is summed over without an error, so check the shape of the result.
+# - *The trap:* A letter that you forget after the arrow is summed over without an error, so check the shape of the result.
 # - *Proof:* `proof-einsum`.
 
 # %% [markdown] tags=["short"]

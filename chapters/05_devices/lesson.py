@@ -43,7 +43,7 @@ print(outcome(lambda: vector * number.to("cuda:1")))
 
 # %%
 def one_place(*devices):
-    others = [each for each in devices if each != devices[0]]
+    others = [device for device in devices if device != devices[0]]
     if others:
         raise RuntimeError(f"two devices: {devices[0]} and {others[0]}")
     return devices[0]
@@ -90,7 +90,7 @@ pictures.grid(table, np.pad(mixed, (1, 0)), "x in rows, y in columns")
 gpu = mytorch.tensor([10.0, 20.0, 30.0], device="cuda:1")
 print("length 1: ", outcome(lambda: gpu + mytorch.ones(1)))
 print("index:    ", gpu[mytorch.tensor([2, 0])])
-print("scalar:   ", *(each[mytorch.tensor(2, device="cuda:2")] for each in (gpu, vector)))
+print("scalar:   ", *(tensor[mytorch.tensor(2, device="cuda:2")] for tensor in (gpu, vector)))
 print("gather:   ", outcome(lambda: gpu.gather(0, mytorch.tensor([2, 0]))))
 print("two GPUs: ", outcome(lambda: gpu + mytorch.tensor(1.0, device="cuda:2")))
 written, values, places = mytorch.zeros(3, device="cuda:0"), mytorch.tensor([7.0, 8.0]), mytorch.tensor([0, 2])
@@ -130,14 +130,14 @@ from mytorch import dispatch
 
 
 def watch(op, args, below):
-    print(f"{op.name:10}", [str(each.device) for each in dispatch.tensors_in(args)])
+    print(f"{op.name:10}", [str(tensor.device) for tensor in dispatch.tensors_in(args)])
     return below(op, args)
 
 
 dispatch.fill("autocast", watch)
 result = gpu * number
 dispatch.fill("autocast", None)
-stack = {place: each.__name__ if each else "empty" for place, each in dispatch.LAYERS.items()}
+stack = {layer: function.__name__ if function else "empty" for layer, function in dispatch.LAYERS.items()}
 where = {"kernels": ["numpy", "simulated GPU"], "chosen": "simulated GPU", "result": "cuda:1"}
 pictures.layers(stack, call="gpu * number", path=["device"], **where)
 
@@ -152,8 +152,8 @@ pictures.layers(stack, call="gpu * number", path=["device"], **where)
 # - *Longer:* A 0-d tensor on a GPU isn't moved to another device in an addition. As an index it is read automatically, but the CPU has
 #   to wait for its value. Assigning to a slice copies from any device; assigning through a mask or an index tensor doesn't.
 # - *They ask next:* Is a tensor of length 1 an exception, too? No, it has a dimension.
-# - *The trap:* Adding up losses with `total += gpu_loss` in a CPU tensor `total`, which raises an error. Inputs may be moved
-#   automatically, but the result of an in-place operation can't.
+# - *The trap:* `total += gpu_loss` with a CPU tensor `total` raises an error. Inputs may be moved automatically, but the result of an
+#   in-place operation can't.
 # - *Proof:* `proof-pairs`, `proof-exceptions`, `proof-rapid-fire`.
 #
 # ## Moving tensors: `to`, `cpu` and `cuda`
@@ -182,8 +182,8 @@ print("a module changes itself:", layer.to(torch.float64) is layer, layer.weight
 # - *Thirty seconds:* `to` takes any device and dtype, so the same script runs with and without a GPU. `.cuda()` needs a GPU and takes
 #   the current one unless you give an index.
 # - *They ask next:* Does `x.to("cuda")` move `x`? No, because `tensor.to` returns a result, whereas `module.to` works in place.
-# - *The trap:* Calling `.cuda()` to make sure that a tensor is on a GPU. If it is on `cuda:1` and `cuda:0` is current, you get a copy
-#   on `cuda:0`.
+# - *The trap:* `.cuda()` doesn't just make sure that a tensor is on a GPU. If it is on `cuda:1` and `cuda:0` is current, you get a copy on
+#   `cuda:0`.
 # - *Proof:* `proof-to`.
 #
 # ## Asynchronous execution and streams
@@ -266,7 +266,7 @@ pictures.slider(timeline, start={"kernel": 12}, kernel=[2, 4, 5, 6, 12, 20])
 #   are shorter than that, the GPU waits for the CPU. I use larger batches, fuse kernels with `torch.compile`, or replay them as
 #   a CUDA graph with a single launch.
 # - *They ask next:* How do you recognize it? In a profiler's timeline there are gaps between the kernels, and the CPU is always busy.
-# - *The trap:* Trusting a high utilization in `nvidia-smi`, which counts the time in which any kernel runs, however small.
+# - *The trap:* A high utilization in `nvidia-smi` proves little, because it counts the time in which any kernel runs, however small.
 # - *Proof:* `proof-launch-bound`, on a model; fusion and CUDA graphs: [chapter 08b](08b_a_compiler.ipynb).
 #
 # ### Asynchronous errors and `CUDA_LAUNCH_BLOCKING`
@@ -316,7 +316,7 @@ for blocking in (False, True):
 #   algorithms and the allocator's first blocks.
 # - *They ask next:* What synchronizes implicitly? Everything that needs a value on the CPU: `item()`, `cpu()`, printing, an `if` on a
 #   tensor, and `x[mask]`, whose shape depends on the values.
-# - *The trap:* Putting `print(loss.item())` into every step, so that the CPU waits for the GPU in every step.
+# - *The trap:* With `print(loss.item())` in every step, the CPU waits for the GPU in every step.
 # - *Proof:* `proof-stream`, on a model; `proof-rapid-fire`.
 #
 # **Interview · "CUDA error: device-side assert triggered" points at a harmless line. What now?**
@@ -325,7 +325,7 @@ for blocking in (False, True):
 #   `CUDA_LAUNCH_BLOCKING=1`, or on the CPU, to find the line. Usually it is an index out of range, such as a token id or a class label.
 # - *They ask next:* Why does every later call fail as well? The CUDA context of the process can't be used any more, so the process has to
 #   restart.
-# - *The trap:* Catching the exception and going on with the next batch: every later CUDA call fails as well.
+# - *The trap:* It's no use to catch the exception and go on with the next batch: every later CUDA call fails as well.
 # - *Proof:* `proof-late-error`, on a model.
 #
 # ## GPU memory and the caching allocator
@@ -367,7 +367,7 @@ pictures.publish(ax, f"Bytes in use after each line. {told}.")
 # - *They ask next:* What does `empty_cache` do? It returns unused blocks to the driver, but it frees no tensor.
 # - *They ask next:* `memory_summary` shows 20 GB reserved and 8 allocated, yet an allocation fails. Why? The free memory is fragmented,
 #   so no single piece is large enough, which `expandable_segments` often fixes ([chapter 22b](22b_memory.ipynb)).
-# - *The trap:* Keeping `x[0]` of each batch in a list, where each view keeps its whole batch alive.
+# - *The trap:* If you keep `x[0]` of each batch in a list, each view keeps its whole batch alive.
 # - *Proof:* `proof-memory`.
 #
 # ## Device names: `torch.device`
@@ -396,8 +396,8 @@ with mytorch.device("cuda:1"):
     made = {"ones": mytorch.ones(2), "device=0": mytorch.ones(2, device=0), "tensor(vector)": mytorch.tensor(vector)}
     made |= {"as_tensor(vector)": mytorch.as_tensor(vector), "ones_like(vector)": mytorch.ones_like(vector)}
     made |= {"from_numpy": mytorch.from_numpy(np.ones(2)), "vector + 1": vector + 1}
-for name, each in made.items():
-    print(f"{name:18} {each.device}")
+for name, device in made.items():
+    print(f"{name:18} {device.device}")
 print(f"{'after the context':18} {mytorch.ones(2).device}")
 
 # %% [markdown]
@@ -413,8 +413,8 @@ print(f"{'after the context':18} {mytorch.ones(2).device}")
 #   `as_tensor`, and an explicit `device=` overrides it.
 # - *They ask next:* What does `with torch.device("cuda:1")` do to `from_numpy`? Nothing: the tensor shares the array's memory, which
 #   belongs to the CPU.
-# - *The trap:* Testing `x.device == torch.device("cuda")`. The device of a GPU tensor has an index, so the two are never equal; compare
-#   `x.device.type` instead.
+# - *The trap:* `x.device == torch.device("cuda")` is never true, because the device of a GPU tensor has an index. Compare `x.device.type`
+#   instead.
 # - *Proof:* `proof-spellings`; the context: `proof-context`.
 
 # %% [markdown] given="mytorch.cuda:device mytorch.cuda:computing_on"
@@ -428,8 +428,8 @@ far, near = mytorch.ones(2, device="cuda:2"), mytorch.zeros(2, device="cuda:0")
 with mytorch.cuda.device(1):
     places = {"device='cuda'": mytorch.ones(2, device="cuda"), ".cuda()": mytorch.ones(2).cuda()}
     places |= {"far + 1": far + 1, "far.clone()": far.clone(), "ones": mytorch.ones(2)}
-for name, each in places.items():
-    print(f"{name:14} {each.device}")
+for name, device in places.items():
+    print(f"{name:14} {device.device}")
 print("far + near: ", outcome(lambda: far + near))
 print("copy_:      ", near.copy_(far), " far is on", far.device)
 near[1:] = mytorch.tensor([7.0])  # a slice is a view, into which copy_ writes; the values may come from the CPU
@@ -449,8 +449,8 @@ print("near[1:] = …", near)
 # - *They ask next:* How do two GPUs exchange data? By `to` or `copy_`. If the GPUs have peer access, which
 #   `torch.cuda.can_device_access_peer(0, 1)` tells me, the copy goes directly over NVLink or PCIe, and otherwise through the CPU's
 #   memory.
-# - *The trap:* Relying on `set_device(1)` in a thread pool. The current GPU belongs to the thread that set it, so the workers still
-#   compute on GPU 0.
+# - *The trap:* `set_device(1)` doesn't reach a thread pool. The current GPU belongs to the thread that set it, so the workers still compute
+#   on GPU 0.
 # - *Proof:* `proof-current`; the first context: `proof-context`.
 #
 # ## Milestone: four devices at work
@@ -460,10 +460,10 @@ print("near[1:] = …", near)
 # %% tags=["proof-milestone", "raises-exception"]
 mytorch.manual_seed(0)
 batch, weight = mytorch.randn(12, 4), mytorch.randn(4, 2)
-parts = [part.to(place) for place, part in enumerate(batch.chunk(3))]
+parts = [part.to(number) for number, part in enumerate(batch.chunk(3))]
 results = [(part @ weight.to(part.device)).tanh() for part in parts]
-print("results on:", *(each.device for each in results))
-collected = mytorch.cat([each.cpu() for each in results])
+print("results on:", *(result.device for result in results))
+collected = mytorch.cat([result.cpu() for result in results])
 difference = (collected - (batch @ weight).tanh()).abs().max().item()
 print("collected on:", collected.device, f"  difference from one product on the CPU: {difference:.4f}")
 parts[1] @ weight.to(parts[0].device)
@@ -480,8 +480,8 @@ parts[1] @ weight.to(parts[0].device)
 # %% tags=["proof-visible"]
 for text in (None, "2,0", "1", "", "0,7,1"):
     mytorch.cuda.simulate(3, visible=text)
-    names = [mytorch.cuda.get_device_name(place) for place in range(mytorch.cuda.device_count())]
-    print(f"{text!r:8}", {f"cuda:{place}": name for place, name in enumerate(names)})
+    names = [mytorch.cuda.get_device_name(number) for number in range(mytorch.cuda.device_count())]
+    print(f"{text!r:8}", {f"cuda:{number}": name for number, name in enumerate(names)})
 mytorch.cuda.simulate(3, visible="2,0")
 mytorch.cuda.set_device(1)
 places = {text: mytorch.ones(2, device=text).device for text in (None, "cuda")}
@@ -499,7 +499,7 @@ print("current:", mytorch.cuda.get_device_name(), places, "|", outcome(lambda: m
 #   machine with different GPUs I also set `CUDA_DEVICE_ORDER=PCI_BUS_ID`: by default CUDA puts the fastest GPU first, so its indices may
 #   differ from those of `nvidia-smi`.
 # - *They ask next:* Why may `os.environ[...] = "1"` have no effect? Because the driver may have read the variable already.
-# - *The trap:* Setting `CUDA_VISIBLE_DEVICES=2` and then using `cuda:2`, although the only visible GPU is now called `cuda:0`.
+# - *The trap:* After `CUDA_VISIBLE_DEVICES=2` there is no `cuda:2`: the only visible GPU is now called `cuda:0`.
 # - *Proof:* `proof-visible`.
 
 # %% [markdown] tags=["short"]

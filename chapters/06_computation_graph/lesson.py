@@ -109,7 +109,7 @@ def propagate(value):
     for source, local in value.edges:
         source.grad += local * value.grad
     if value.edges:
-        trace.append((names.get(value), {name: each.grad for each, name in names.items()}))
+        trace.append((names.get(value), {name: tensor.grad for tensor, name in names.items()}))
 
 
 def at_once(value):
@@ -213,7 +213,7 @@ print("5,000 additions:", type(check.error(backward, additions(5_000))).__name__
 #   each of them, so it runs once, however many paths lead to it.
 # - *They ask next:* Why do we go backwards at all? One backward pass gives the derivatives of the loss with respect to *all* inputs;
 #   one pass in forward mode gives those with respect to *one* (exercise 5).
-# - *The trap:* Testing an engine on chains alone, where every value is used once and the bug doesn't show.
+# - *The trap:* On chains, where every value is used once, the bug doesn't show.
 # - *Proof:* `proof-diamond`, `proof-topological-order`.
 
 # %% [markdown]
@@ -279,7 +279,7 @@ print(str(check.error(root.sum().backward)).partition(" Hint")[0].partition(": "
 #   version, so a write in between is detected, and `backward` frees them as it goes.
 # - *They ask next:* Why does ReLU save its output? It is positive exactly where the input was, and the next layer usually saves it anyway,
 #   so both share one tensor.
-# - *The trap:* Saying that it stores all activations: the node of `a + b` saves neither input.
+# - *The trap:* It doesn't store all activations: the node of `a + b` saves neither input.
 # - *Proof:* `proof-graph`, `proof-saved-tensors`, `proof-memory`.
 #
 # **Interview · Does `torch.compile` use this graph?**
@@ -291,7 +291,7 @@ print(str(check.error(root.sum().backward)).partition(" Hint")[0].partition(": "
 #   `CompiledFunctionBackward`.
 # - *They ask next:* What is gained? The compiler sees both passes, so it can fuse the backward pass, too, and choose what to
 #   save and what to recompute.
-# - *The trap:* Concluding that compiled code needs no autograd. The engine still runs that node and accumulates the gradients.
+# - *The trap:* Compiled code still needs autograd. The engine runs that node and accumulates the gradients.
 # - *Proof:* the graph with a node for each operation: `proof-graph`; the joint graph and the stages: [chapter
 #   08](08_static_and_dynamic_graphs.ipynb).
 #
@@ -319,8 +319,8 @@ pictures.grids(("what arrives", to_bias), "sum of the rows", ("bias.grad", bias.
 # - *Longer:* You sum over the dimensions that broadcasting added on the left, and over those that it stretched from length 1. The
 #   gradient is also cast back to the input's dtype, so a float32 bias gets a float32 gradient.
 # - *They ask next:* And the backward of a sum? A broadcast: each element gets the gradient of the sum.
-# - *The trap:* Taking gradients of the expected shapes for a correct forward pass. (64, 1) minus (64,) is (64, 64), and nothing raises
-#   ([chapter 04](04_broadcasting_indexing_joining.ipynb)).
+# - *The trap:* Gradients of the expected shapes don't prove that the forward pass is correct. (64, 1) minus (64,) is (64, 64), and nothing
+#   raises ([chapter 04](04_broadcasting_indexing_joining.ipynb)).
 # - *Proof:* `proof-broadcast`.
 #
 # ## Milestone: two moons
@@ -345,11 +345,11 @@ def score(x):
 for _ in range(600):
     loss = ((-side * score(x)).exp() + 1).log().mean()
     loss.backward()
-    for each in (w1, b1, w2, b2):
-        each.data -= each.grad  # learning rate 1
-        each.grad = None
+    for parameter in (w1, b1, w2, b2):
+        parameter.data -= parameter.grad  # learning rate 1
+        parameter.grad = None
 print((side * score(x) > 0).sum().item(), "of", len(labels), "points on the correct side")
-pictures.decision(lambda each: score(mytorch.tensor(each)), points, labels)
+pictures.decision(lambda grid: score(mytorch.tensor(grid)), points, labels)
 
 # %% [markdown] tags=["short"]
 # ## Leaf tensors
@@ -393,7 +393,7 @@ print(repr(check.error(weight.mul_, 2)))
 # - *Longer:* Parameters are leaves that require grad, while inputs and unrecorded results are leaves that don't.
 # - *They ask next:* Why does writing into a parameter raise an error? Because a recorded write would turn it into a result,
 #   whose `.grad` would stay empty. Optimizers therefore write under `no_grad`.
-# - *The trap:* Creating a parameter with `torch.randn(n, requires_grad=True).to(device)`, which is a leaf only if `to` has nothing to do.
+# - *The trap:* A parameter created with `torch.randn(n, requires_grad=True).to(device)` is a leaf only if `to` has nothing to do.
 # - *Proof:* `proof-leaves`, `proof-scale-first`; `retain_grad`: [chapter 07b](07b_vector_jacobian_products.ipynb).
 #
 # ## Freezing layers
@@ -427,7 +427,7 @@ print("frozen batch norm: graph", body(torch.ones(8, 3)).grad_fn, "- mean", body
 #   gradients for the head, but by then the body has been recorded, and its activations stay as long as anything refers to the body's own
 #   output.
 # - *They ask next:* Does it help to freeze late layers? Only a little: gradients for the early layers still pass through them.
-# - *The trap:* Freezing weights with `eval()`, which changes what layers compute, not what is recorded.
+# - *The trap:* `eval()` doesn't freeze weights. It changes what layers compute, not what is recorded.
 # - *Proof:* `proof-freezing`; `proof-leaves` for `no_grad` and `detach`.
 #
 # **Interview · In which order do gradients become available during `backward`?**
@@ -439,7 +439,7 @@ print("frozen batch norm: graph", body(torch.ones(8, 3)).grad_fn, "- mean", body
 #   computed ([chapter 23](23_multi_gpu.ipynb)).
 # - *They ask next:* What about a weight that is used twice, such as a tied embedding? Both uses send a gradient to the same
 #   `AccumulateGrad`, so `.grad` is complete only after the backward pass has reached the earlier use.
-# - *The trap:* Arguing from the order of the layers in the code. Only the recorded graph matters.
+# - *The trap:* The order of the layers in the code says nothing. Only the recorded graph matters.
 # - *Proof:* the order of the nodes in `proof-freezing`; a weight used twice: `proof-grad-is-a-sum`.
 #
 # ## Gradient accumulation in `.grad`
@@ -472,7 +472,7 @@ for grad in (None, torch.zeros(2)):
 # - *Longer:* Across passes, `AccumulateGrad` adds in place, so code that holds on to `.grad` sees the sum. With `create_graph` it makes a
 #   new tensor instead.
 # - *They ask next:* Why does `zero_grad` set `.grad` to `None`? It frees memory and lets the optimizer skip parameters that weren't used.
-# - *The trap:* Treating `first = w.grad` as a snapshot. It is the tensor that the next pass adds to.
+# - *The trap:* `first = w.grad` isn't a snapshot. It is the tensor that the next pass adds to.
 # - *Proof:* `proof-grad-is-a-sum`.
 #
 # ## Memory: what keeps a graph alive
@@ -521,7 +521,7 @@ for name, library in {"torch": torch, "mytorch": mytorch}.items():
 # - *Longer:* After `backward` only the nodes remain, so memory grows slowly, but in a validation loop without `no_grad` each stored loss
 #   keeps its activations, and memory grows fast.
 # - *They ask next:* Does `del loss` free the graph? Yes, immediately, unless something else still refers to it.
-# - *The trap:* Counting on `backward` to free everything, although the nodes stay as long as the loss does.
+# - *The trap:* `backward` doesn't free everything: the nodes stay as long as the loss does.
 # - *Proof:* `proof-memory`.
 
 # %% [markdown] tags=["short"]
@@ -577,7 +577,7 @@ for create_graph in (False, True):
 #
 # - *Thirty seconds:* A tensor of the leaf's shape, or `None`. A pass gives it a `grad_fn` only with `create_graph=True`, and then it can be
 #   differentiated again ([chapter 07b](07b_vector_jacobian_products.ipynb)).
-# - *The trap:* Wrapping it in `Variable`, as old code does.
+# - *The trap:* Old code wraps it in `Variable`, which is no longer needed.
 # - *Proof:* `proof-history-of-a-gradient`.
 
 # %% [markdown] given="mytorch.autograd.engine:arrive"

@@ -154,7 +154,7 @@ print("result[0].add_(1) works:", result.tolist())
 #   at once.
 # - *They ask next:* Does `no_grad` help? It removes the error about a leaf, because the write isn't recorded. It doesn't remove the error
 #   in the backward pass, since the write still increments the counter.
-# - *The trap:* Using `.data` to silence the error, which only silences the check and leaves you with an incorrect gradient.
+# - *The trap:* `.data` only silences the check and leaves you with an incorrect gradient.
 # - *Proof:* `proof-what-may-be-written`, `proof-refused-at-once`, `proof-four-writes`.
 #
 # **Interview · "A leaf Variable that requires grad is being used in an in-place operation." What happened?**
@@ -165,8 +165,8 @@ print("result[0].add_(1) works:", result.tolist())
 #   weight after `backward`, or a node that saved the old weight raises an error.
 # - *They ask next:* Why not `w.data.sub_(...)`? It doesn't increment the counter, so if a node still needs the old weight, you get an
 #   incorrect gradient and no error, as in the fourth line at the top.
-# - *The trap:* Setting initial weights by hand without `no_grad`, under which the functions of `torch.nn.init` run by themselves
-#   ([chapter 10](10_activations_and_initialization.ipynb)).
+# - *The trap:* If you set initial weights by hand, you need `no_grad` yourself; the functions of `torch.nn.init` bring their own ([chapter
+#   10](10_activations_and_initialization.ipynb)).
 # - *Proof:* `proof-refused-at-once`, `proof-four-writes`.
 #
 # ## Turning recording off
@@ -249,7 +249,7 @@ for where, flag in recorded.items():
 #   `inference_mode(False)` for that.
 # - *They ask next:* Is a parameter that was created under `no_grad` trainable? Yes, a leaf keeps its own flag.
 # - *They ask next:* Is the mode safe with asyncio? Not across an `await`, because all tasks of a thread share it.
-# - *The trap:* Calling only `model.eval()` in a validation loop, where the graph is then still recorded. A worker thread that you
+# - *The trap:* `model.eval()` alone isn't enough in a validation loop, where the graph is then still recorded. A worker thread that you
 #   start inside `no_grad` records as well.
 # - *Proof:* `proof-modes`, `proof-thread`, `proof-await-and-yield`.
 #
@@ -276,7 +276,7 @@ print(y, a.grad)
 #   autograd detects a write through it; a write through `.data` goes unnoticed. `clone` copies the memory and stays in the graph.
 # - *Longer:* For a copy outside the graph, write `x.detach().clone()`; in old code, `Variable(x)` [detaches](proof-variable) as well.
 # - *They ask next:* Does `detach` free the graph? No, the original tensor still holds it.
-# - *The trap:* Writing into `x.detach().numpy()`, which shares the memory too, but not the counter.
+# - *The trap:* `x.detach().numpy()` shares the memory too, but not the counter, so nothing notices a write into it.
 # - *Proof:* `proof-detach`, `proof-shared-counter`.
 #
 # ### Straight-through estimators and GANs
@@ -288,11 +288,11 @@ print(y, a.grad)
 x = torch.tensor([0.2, 0.7], requires_grad=True)
 for name, rounded in {"x.round()": x.round(), "x + (x.round() - x).detach()": x + (x.round() - x).detach()}.items():
     (gradient,) = torch.autograd.grad((3 * rounded).sum(), x)
-    print(f"{name:28}", [round(each, 1) for each in rounded.tolist()], "gradient", gradient.tolist())
+    print(f"{name:28}", [round(value, 1) for value in rounded.tolist()], "gradient", gradient.tolist())
 generator, discriminator = torch.nn.Linear(1, 1), torch.nn.Linear(1, 1)
 fake = generator(torch.ones(1, 1))
-for name, shown in {"discriminator(fake.detach())": fake.detach(), "discriminator(fake)": fake}.items():
-    discriminator(shown).sum().backward()
+for name, images in {"discriminator(fake.detach())": fake.detach(), "discriminator(fake)": fake}.items():
+    discriminator(images).sum().backward()
     print(f"{name:28} the generator gets {'nothing' if generator.weight.grad is None else 'a gradient'}")
 
 # %% [markdown]
@@ -307,7 +307,7 @@ for name, shown in {"discriminator(fake.detach())": fake.detach(), "discriminato
 #   and it is called a straight-through estimator. Networks with rounded weights are trained with it ([chapter 22b](22b_memory.ipynb)).
 # - *They ask next:* `detach` or `no_grad` for the teacher? Both stop the gradient, but `no_grad` around its forward pass records nothing, so it
 #   saves memory as well.
-# - *The trap:* Detaching the images in the generator's own step as well, so that the generator gets no gradient and learns nothing.
+# - *The trap:* If the images are detached in the generator's own step as well, the generator gets no gradient and learns nothing.
 # - *Proof:* `proof-where-to-cut`, `proof-growing-graph`, `proof-modes`.
 #
 # ### Memory that grows with every step
@@ -348,8 +348,7 @@ pictures.curves(sizes, xlabel="step", ylabel="nodes that the average keeps alive
 #   or a hidden state. For logging I store `loss.item()` or `loss.detach()`, and I detach the hidden state between chunks.
 # - *They ask next:* What does detaching a hidden state cost? No gradient flows to earlier chunks, which is called truncated backpropagation
 #   through time ([chapter 15](15_recurrent_networks.ipynb)).
-# - *The trap:* Passing `retain_graph=True` to silence "backward through the graph a second time", which keeps even more memory
-#   alive.
+# - *The trap:* `retain_graph=True` silences "backward through the graph a second time" and keeps even more memory alive.
 # - *Proof:* `proof-growing-graph`.
 #
 # ## Hooks on saved tensors
@@ -385,7 +384,7 @@ for name, context in contexts.items():
 #   placeholders, and unpacking the first one recomputes the forward pass ([chapter 22b](22b_memory.ipynb)).
 # - *They ask next:* Are the hooks called for parameters as well? Yes, for every tensor that a node saves, so skip what you don't want to
 #   copy.
-# - *The trap:* Returning the tensor itself from a pack hook: then nothing checks its version any more.
+# - *The trap:* If a pack hook returns the tensor itself, nothing checks its version any more.
 # - *Proof:* `proof-saved-tensors-hooks`.
 #
 # ## In-place writes in the graph
@@ -457,8 +456,7 @@ print("without writes:", *torch.autograd.grad(out.sum(), (x, y)))
 # - *They ask next:* Does it work on a leaf that requires grad? No, it raises an error: the leaf would become a result.
 # - *They ask next:* What does `torch.compile` do with such writes? It functionalizes them: the captured graph computes with
 #   `slice_scatter`, and only a write into an input of the graph is copied back at its end.
-# - *The trap:* Expecting a gradient for the overwritten values, which get none unless the new values were computed from them, as by
-#   `mul_`.
+# - *The trap:* The overwritten values get no gradient, unless the new values were computed from them, as by `mul_`.
 # - *Proof:* `proof-rebase`, `proof-copy-slices`, `proof-functionalization`.
 #
 # ## The real one
@@ -584,7 +582,7 @@ for name, operation in {
     with graph.saved_tensors_hooks(lambda t, kept=kept: kept.append(t.data_ptr()) or t, lambda t: t):
         result = operation()
     places = {"x": x.data_ptr(), "w": weight.data_ptr(), "the result": result.data_ptr()}
-    print(f"{name:8} saves", " and ".join(each for each, place in places.items() if place in kept) or "nothing")
+    print(f"{name:8} saves", " and ".join(name for name, address in places.items() if address in kept) or "nothing")
 
 # %% [markdown]
 # **Interview · Activation memory: what does autograd save for `x * w`, `relu` and `softmax`?**
@@ -594,7 +592,7 @@ for name, operation in {
 # - *Longer:* A saved tensor is no copy: `relu`'s result is also the next layer's input, and both nodes hold the same memory. GELU and
 #   SiLU save their input instead, so one more tensor stays alive.
 # - *They ask next:* How do you save less? By recomputing (checkpointing), or in 16 bits ([chapter 22b](22b_memory.ipynb)).
-# - *The trap:* Counting input and output of every operation, although a residual sum keeps neither.
+# - *The trap:* Don't count input and output of every operation: a residual sum keeps neither.
 # - *Proof:* `proof-activation-memory`.
 #
 # ### Myth · "In-place saves memory, so prefer it"

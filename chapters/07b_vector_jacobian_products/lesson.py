@@ -66,7 +66,7 @@ pictures.curves(curves, xlabel="step (seed 0)", ylabel="mean squared error", log
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 y = torch.stack([x[0] * x[1], x[2].exp()])
 print(check.error(y.backward))
-rows = [torch.autograd.grad(y, x, each, retain_graph=True)[0] for each in torch.eye(2)]
+rows = [torch.autograd.grad(y, x, row, retain_graph=True)[0] for row in torch.eye(2)]
 v, jacobian = torch.tensor([1.0, 10.0]), torch.stack(rows)
 y.backward(v, retain_graph=True)
 print("v @ J:", (v @ jacobian).round(decimals=1), "  x.grad:", x.grad.round(decimals=1))
@@ -107,7 +107,7 @@ print("with retain_graph alone:", mytorch.autograd.grad(x**3, x, retain_graph=Tr
 #   result. For a scalar the weight is 1, so PyTorch fills it in.
 # - *They ask next:* What if you want the whole Jacobian? One pass for each output, as in `rows`; `torch.func.jacrev` and
 #   `torch.autograd.functional.jacobian` do it for you.
-# - *The trap:* Passing `torch.ones_like(y)` to get "the derivative", which gives the derivative of the sum.
+# - *The trap:* `torch.ones_like(y)` doesn't give "the derivative" but the derivative of the sum.
 # - *Proof:* `proof-vector-jacobian`.
 #
 # **Interview · `retain_graph` or `create_graph`?**
@@ -119,8 +119,7 @@ print("with retain_graph alone:", mytorch.autograd.grad(x**3, x, retain_graph=Tr
 #   `autograd.grad` doesn't create this cycle.
 # - *They ask next:* Can every operation be differentiated twice? No, flash attention raises "derivative … is not implemented", but
 #   attention with the `MATH` backend of `sdpa_kernel` can.
-# - *The trap:* Passing `retain_graph=True` just to silence "backward a second time", although a hidden state should have been
-#   detached.
+# - *The trap:* `retain_graph=True` often just silences "backward a second time", although a hidden state should have been detached.
 # - *Proof:* `proof-create-graph`, `proof-grad-of-grad`.
 #
 # ### Reverse mode and forward mode
@@ -141,7 +140,7 @@ u, dummy = torch.tensor([1.0, 0.0, 3.0]), torch.ones(2, requires_grad=True)
 (column,) = torch.autograd.grad(row, dummy, u)
 step = 1e-3 * u
 difference = (function(x + step) - function(x - step)) / 2e-3
-print("J @ u by two passes:", column.tolist(), "  by differences:", [round(each, 2) for each in difference.tolist()])
+print("J @ u by two passes:", column.tolist(), "  by differences:", [round(value, 2) for value in difference.tolist()])
 
 # %% [markdown]
 # **Interview · Reverse mode or forward mode?**
@@ -153,7 +152,7 @@ print("J @ u by two passes:", column.tolist(), "  by differences:", [round(each,
 # - *They ask next:* How would you compute a Hessian? Forward over reverse: one pass for each column, that is for each input, and each
 #   pass costs a small multiple of a gradient.
 # - *They ask next:* And a Gauss–Newton product, $J^\top J u$? A JVP followed by a VJP, without second derivatives.
-# - *The trap:* Building $J$ in order to multiply it by a vector, although both products can be computed without forming it.
+# - *The trap:* You don't need $J$ in order to multiply it by a vector: both products can be computed without forming it.
 # - *Proof:* `proof-two-passes`, `proof-vector-jacobian`.
 #
 # ### Per-sample gradients
@@ -194,8 +193,7 @@ print("vmap of grad:", per_sample.squeeze(1).tolist())
 #   the output's gradient and the input gives the same, and libraries for differential privacy use hooks to do that.
 # - *They ask next:* What does it cost? The memory of one gradient for each sample, unless only their norms are needed: then the outer
 #   product doesn't have to be formed.
-# - *The trap:* Keeping batch norm in train mode, where it mixes the samples, so that a sample's gradient depends on the rest of the
-#   batch.
+# - *The trap:* In train mode, batch norm mixes the samples, so that a sample's gradient depends on the rest of the batch.
 # - *Proof:* `proof-per-sample`; batch norm: [chapter 12](12_norm_dropout_and_modes.ipynb).
 #
 # ## A formula of your own
@@ -229,7 +227,7 @@ print("saved_tensors:", str(check.error(lambda: node.saved_tensors)).partition("
 # - *Longer:* `backward` returns one gradient for each argument of `forward`, and `None` where there is none. PyTorch ignores a
 #   surplus of `None`, but any other surplus raises "returned an incorrect number of gradients".
 # - *They ask next:* How do you test it? I run `gradcheck` in float64, and also `gradgradcheck` if it should be differentiated twice.
-# - *The trap:* Storing a tensor as an attribute of `ctx`, so that the formula above would silently compute with `[10, 20]`.
+# - *The trap:* A tensor stored as an attribute of `ctx` isn't checked, so the formula above would silently compute with `[10, 20]`.
 # - *Proof:* `proof-save-for-backward`, `proof-gradcheck`; second derivatives: `proof-once-differentiable`.
 #
 # ### Custom operations: `torch.library.custom_op`
@@ -269,7 +267,7 @@ print("x.grad:", x.grad, "  node:", cube(x).grad_fn.name())
 #   the result's shape and dtype. `torch.library.opcheck` tests whether they fit together. `triton_op` lets the
 #   compiler look inside a Triton kernel.
 # - *They ask next:* What happens without `register_autograd`? The forward pass works, and `backward` raises an error.
-# - *The trap:* Writing to an argument without naming it in `mutates_args`, because the call still goes through and only `opcheck`
+# - *The trap:* An argument that is written to has to be named in `mutates_args`. Otherwise the call still goes through, and only `opcheck`
 #   complains.
 # - *Proof:* `proof-cube`.
 #
@@ -295,9 +293,9 @@ def by_backward(activation, x):
 
 
 inputs = torch.tensor([-1.0, 0.5], dtype=torch.float64)
-print("central differences", [f"{each:.4f}" for each in central_differences(torch.tanh, inputs)])
+print("central differences", [f"{slope:.4f}" for slope in central_differences(torch.tanh, inputs)])
 for name, activation in variants.items():
-    print(f"{name:19}", [f"{each:.4f}" for each in by_backward(activation, inputs)])
+    print(f"{name:19}", [f"{slope:.4f}" for slope in by_backward(activation, inputs)])
 
 # %% [markdown]
 # The test finds the incorrect formula at once, without any training. It has two limits, however: float32 is too coarse for a step of
@@ -335,7 +333,7 @@ for name, case in cases.items():
 # - *They ask next:* How do you check a layer with a million outputs? `gradcheck(..., fast_mode=True)` compares only random projections
 #   $u^\top J v$, which takes one backward pass and one difference.
 # - *They ask next:* Why not just train? A falling loss doesn't prove that the gradient is correct, since both formulas at the top learn.
-# - *The trap:* Testing ReLU at 0, where the central difference is 0.5 and PyTorch's formula gives 0.
+# - *The trap:* ReLU can't be tested at 0, where the central difference is 0.5 and PyTorch's formula gives 0.
 # - *Proof:* `proof-gradcheck`, `proof-milestone`, `proof-wrong-learns`.
 #
 # ### Milestone: every formula of `mytorch`
@@ -386,7 +384,7 @@ def take_step(parameter):
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 w.register_post_accumulate_grad_hook(take_step)
 (w * w).sum().backward()
-print("w after backward:", [round(each, 2) for each in w.tolist()], "  w.grad:", w.grad)
+print("w after backward:", [round(value, 2) for value in w.tolist()], "  w.grad:", w.grad)
 
 # %% [markdown]
 # The guard matters: PyTorch and `mytorch` also call this hook if no gradient arrived, for example after a `Function` that returned
@@ -398,7 +396,7 @@ print("w after backward:", [round(each, 2) for each in w.tolist()], "  w.grad:",
 #   the tensor, and it may return a different gradient, which then goes on through the graph.
 # - *Longer:* Several hooks run in the order of registration, and each gets what the one before returned.
 #   `register_post_accumulate_grad_hook` runs later, after a leaf's `.grad` was updated, and an optimizer can take its step there.
-# - *The trap:* Changing the gradient in place, although other tensors may share its memory, instead of returning a new one.
+# - *The trap:* A hook must not change the gradient in place, since other tensors may share its memory. It returns a new one.
 # - *Proof:* `proof-hooks`, `proof-step-in-backward`.
 #
 # ## Where does the NaN come from?
@@ -414,7 +412,7 @@ with warnings.catch_warnings(action="ignore"), torch.autograd.detect_anomaly(): 
     print("with:   ", check.error((x.sqrt() * 0).sum().backward))
     print("an inf: ", torch.autograd.grad(x.sqrt().sum(), x)[0])
     print("a log:  ", check.error(((x - 0.5).log() * torch.ones(2, requires_grad=True)).sum().backward))
-print("the log's result:", [round(each, 1) for each in (x - 0.5).log().tolist()])
+print("the log's result:", [round(value, 1) for value in (x - 0.5).log().tolist()])
 guarded = [torch.where(x > 0, x.sqrt(), x * 0), torch.where(x > 0, x, torch.ones(2)).sqrt() * (x > 0)]
 for name, result in zip(("where after the root: ", "where before the root:"), guarded, strict=True):
     print(name, torch.autograd.grad(result.sum(), x)[0].tolist())
@@ -432,7 +430,7 @@ for name, result in zip(("where after the root: ", "where before the root:"), gu
 #   NaN, and shows where that node was recorded.
 # - *Longer:* It detects only NaN, so the gradient of `x.sqrt().sum()` at 0, which is infinite, raises no error.
 # - *They ask next:* What are the usual suspects? A square root, a logarithm or a division at 0, and `0 * inf`.
-# - *The trap:* Hiding the NaN with `torch.where(x > 0, x.sqrt(), 0)`. The branch that isn't taken gets a gradient of 0, and 0 times
+# - *The trap:* `torch.where(x > 0, x.sqrt(), 0)` doesn't hide the NaN. The branch that isn't taken gets a gradient of 0, and 0 times
 #   infinity is NaN, so the input has to be made safe before the square root.
 # - *Proof:* `proof-anomaly`.
 
@@ -554,4 +552,4 @@ for function, create_graph in ((torch.square, False), (torch.square, True), (tor
     with warnings.catch_warnings(record=True) as caught:
         function(leaf).sum().backward(create_graph=create_graph)
     print(f"{function.__name__:6} create_graph {create_graph!s:5}", leaf.grad.tolist(), leaf.grad.requires_grad)
-    print(*(str(each.message).partition(" between")[0] + "\n" for each in caught), end="")
+    print(*(str(warning.message).partition(" between")[0] + "\n" for warning in caught), end="")

@@ -61,10 +61,10 @@ def ratio(eager):
 
 
 ax, lengths = pictures.axes(6, 2.4), (2, 4, 8, 20)
-ratios = [ratio(chain(each)) for each in lengths]
-ax.barh(range(4), ratios, color=[pictures.COLOURS["result" if each > 1 else "data"] for each in ratios])
+ratios = [ratio(chain(length)) for length in lengths]
+ax.barh(range(4), ratios, color=[pictures.COLOURS["result" if value > 1 else "data"] for value in ratios])
 ax.axvline(1, color="grey", linestyle="--")
-ax.set(yticks=range(4), yticklabels=[f"{each} operations" for each in lengths], xlabel="time compiled / time eager")
+ax.set(yticks=range(4), yticklabels=[f"{length} operations" for length in lengths], xlabel="time compiled / time eager")
 pictures.publish(ax, alt="Time compiled divided by time eager for four lengths of a chain, measured where this ran.")
 
 # %% [markdown]
@@ -89,7 +89,7 @@ pictures.publish(ax, alt="Time compiled divided by time eager for four lengths o
 #   `scaled_dot_product_attention`, or describe mask and bias to `flex_attention`, from which it generates one kernel.
 # - *They ask next:* Which operations are worth fusing with a matrix multiplication? The elementwise ones that follow it, called the
 #   *epilogue*: bias, activation, and conversion to 16 bits, for which the result is still in registers.
-# - *The trap:* Drawing conclusions for large models from a chain that is too short, or from arrays that stay in the cache.
+# - *The trap:* A chain that is too short, or arrays that stay in the cache, tell you nothing about large models.
 # - *Proof:* `proof-traffic`.
 #
 # ## The smallest code generator
@@ -165,14 +165,14 @@ def gelu(x):
 
 
 steps = graph.trace(gelu, x).steps
-last = {each: place for place, step in enumerate(steps) for each in graph.steps_in(step.args)}
+last = {source: position for position, step in enumerate(steps) for source in graph.steps_in(step.args)}
 ax, shades = pictures.axes(6.4, 2.9), [pictures.COLOURS[name] for name in ("data", "weight", "index")]
-for place, step in enumerate(steps):
+for position, step in enumerate(steps):
     end = last.get(step, len(steps))
-    ax.barh(place, end - place, left=place, color=shades[0] if step in last else pictures.COLOURS["result"])
-    ax.text(place + 0.1, place, step.op.name, va="center", color="white", weight="bold")
+    ax.barh(position, end - position, left=position, color=shades[0] if step in last else pictures.COLOURS["result"])
+    ax.text(position + 0.1, position, step.op.name, va="center", color="white", weight="bold")
 ax.set(yticks=[], xlabel="step of the kernel", xlim=(0, len(steps) + 1), ylim=(len(steps) - 0.5, -0.5))
-live = [sum(place <= now < last.get(step, 0) for place, step in enumerate(steps)) for now in range(len(steps))]
+live = [sum(position <= now < last.get(step, 0) for position, step in enumerate(steps)) for now in range(len(steps))]
 pictures.publish(
     ax, alt=f"From which step to which each value is live. Live inside the kernel after each step: {live}."
 )
@@ -201,7 +201,7 @@ pictures.graph(traced.output[0], children=lambda step: graph.steps_in(step.args)
 writers = {step.args[0]: step for step in fused.steps if isinstance(step.op, compiler.Kernel)}
 pictures.graph(
     writers[fused.output[0]],
-    children=lambda step: [writers.get(each, each) for each in graph.steps_in(step.args[1:] if step.op else ())],
+    children=lambda step: [writers.get(source, source) for source in graph.steps_in(step.args[1:] if step.op else ())],
     label=lambda step: label.get(step, "input"),
 )
 
@@ -228,7 +228,7 @@ pictures.graph(
 #   and it reuses buffers whose value is dead. Matrix multiplications and convolutions stay library calls, unless `mode="max-autotune"`
 #   finds a faster Triton template.
 # - *They ask next:* How do you see the code? Set `TORCH_LOGS="output_code"`, or `TORCH_COMPILE_DEBUG=1` for a folder with all stages.
-# - *The trap:* Expecting CUDA C++, although for NVIDIA GPUs it generates Triton by default.
+# - *The trap:* Many expect CUDA C++, but for NVIDIA GPUs it generates Triton by default.
 # - *Proof:* `proof-source`, `proof-groups`.
 
 # %% [markdown] tags=["short"]
@@ -297,8 +297,7 @@ print(counts, set(stepped.reasons))
 #   - `mark_unbacked(x, 0)` gives a symbol that may be 0 or 1 as well.
 # - *They ask next:* What happens to a Python number that changes in each call? An argument becomes a symbol at its second value, whereas
 #   a string or a flag is specialized for each value.
-# - *The trap:* Keeping a last batch that happens to have one row, which fits no dynamic graph and compiles again in the middle of
-#   training.
+# - *The trap:* A last batch that happens to have one row fits no dynamic graph and compiles again in the middle of training.
 # - *Proof:* `proof-guards`, `proof-zero-one`, `proof-limit`.
 #
 # ### Graph breaks
@@ -314,7 +313,10 @@ def gated(x):
 whole, broken = mytorch.compile(chain(4)), mytorch.compile(gated)
 for sign in (1, -1):
     whole(ones(1000) * sign), broken(ones(1000) * sign)
-    names = [[step.op.name for step in each.steps if step.op.name != "empty_like"] for each in broken.graphs]
+    names = [
+        [step.op.name for step in graph_of_part.steps if step.op.name != "empty_like"]
+        for graph_of_part in broken.graphs
+    ]
     print(*names, sep="\n", end="\n\n")
 print("bytes per element:", traffic(broken, ones(1000))[0], " without a break:", traffic(whole, ones(1000))[0])
 
@@ -345,12 +347,12 @@ joint = joint_of(lambda x: (x * x + 1) * x.tanh())
 print(joint)
 for names in ((), compiler.CHEAP, compiler.UFUNCS):
     forward, backward = compiler.partition(joint, names)
-    number = {step: f"%{place}" for place, step in enumerate((*joint.inputs, *joint.steps))}
+    number = {step: f"%{position}" for position, step in enumerate((*joint.inputs, *joint.steps))}
     print(
         "saved:",
-        *[number[each] for each in forward.output[1]],
+        *[number[value] for value in forward.output[1]],
         " backward:",
-        *[each.op.name for each in backward.steps],
+        *[step.op.name for step in backward.steps],
     )
 
 # %% [markdown]
@@ -406,7 +408,7 @@ pictures.slider(bars, start={"again": "nothing"}, again=list(CHOICES))
 #   is `CompiledFunctionBackward`.
 # - *They ask next:* Can you differentiate twice? Not through a compiled function: PyTorch 2.13 raises "torch.compile with
 #   aot_autograd does not currently support double backward".
-# - *The trap:* Assuming that recomputing always costs time. In a kernel that waits for memory, it often saves time and memory together.
+# - *The trap:* Recomputing doesn't always cost time. In a kernel that waits for memory, it often saves time and memory together.
 # - *Proof:* `proof-joint`, `proof-saved`.
 #
 # ### In-place operations
@@ -444,8 +446,7 @@ print([step.op.name for step in graph.trace(lambda x: x * 2 + 1, ones(2)).steps]
 # - *Longer:* Views are the hard part: a write through a view becomes a scatter into its base, from which the other views are taken again.
 #   Inputs that may share memory are guarded, since the order of writes matters between them.
 # - *They ask next:* Do in-place operations save memory in compiled code? Hardly, because the compiler plans buffers itself.
-# - *The trap:* Writing to an input in each call, because the copy at the end remains, and such inputs can keep CUDA graphs from being
-#   used.
+# - *The trap:* If each call writes to an input, the copy at the end remains, and such inputs can keep CUDA graphs from being used.
 # - *Proof:* `proof-writes`.
 #
 # ## Milestone: an optimizer in one kernel
@@ -497,7 +498,12 @@ def model(x, w, each=block):
 whole, part = mytorch.compile(model), mytorch.compile(block)
 for name, compiled, call in (("whole model", whole, whole), ("one block", part, lambda x, y: model(x, y, part))):
     call(x, y)
-    steps = [step for each in compiled.graphs for step in each.steps if isinstance(step.op, compiler.Kernel)]
+    steps = [
+        step
+        for graph_of_part in compiled.graphs
+        for step in graph_of_part.steps
+        if isinstance(step.op, compiler.Kernel)
+    ]
     generated = sum(step.op.source.count("np.") - 1 for step in steps)
     print(f"{name}: {generated} generated operations, {traffic(call, x, y)[1]} kernels per call")
 
@@ -513,8 +519,8 @@ for name, compiled, call in (("whole model", whole, whole), ("one block", part, 
 #   lengths are marked as dynamic or padded to a few sizes. For many identical jobs, `torch.compiler.save_cache_artifacts()` carries a
 #   warm cache to other machines.
 # - *They ask next:* What does regional compilation lose? Fusion across the borders of blocks.
-# - *The trap:* Compiling blocks that differ in an integer attribute, such as a layer number that `forward` reads. Each value is a variant
-#   of its own, and after eight of them the rest runs eagerly.
+# - *The trap:* Blocks may differ in an integer attribute, such as a layer number that `forward` reads. Each value is then a variant of its
+#   own, and after eight of them the rest runs eagerly.
 # - *Proof:* `proof-regional`, `proof-limit`.
 
 # %% [markdown] tags=["short"]
@@ -536,7 +542,7 @@ print("graphs:", explained.graph_count, " breaks:", explained.graph_break_count)
 differences = {
     name: torch.compile(gelu, backend=name)(data) - gelu(data) for name in ("eager", "aot_eager", "inductor")
 }
-print({name: each.abs().max().item() for name, each in differences.items()})
+print({name: difference.abs().max().item() for name, difference in differences.items()})
 
 # %% [markdown]
 # | stage | your function | what PyTorch adds |
@@ -554,7 +560,7 @@ print({name: each.abs().max().item() for name, each in differences.items()})
 #   Inductor's config makes them eager's.
 # - *They ask next:* What do you do then? The *minifier* (`TORCHDYNAMO_REPRO_AFTER="aot"`, and `TORCHDYNAMO_REPRO_LEVEL=4` for accuracy) reduces
 #   the graph to a small script that still fails.
-# - *The trap:* Blaming the compiler for a function that depends on state which no guard sees, such as a global counter in C code.
+# - *The trap:* It isn't the compiler's fault if a function depends on state which no guard sees, such as a global counter in C code.
 # - *Proof:* `proof-backends`.
 #
 # **Interview · `torch.compile` or `torch.export`: which do you use when?**
@@ -567,7 +573,7 @@ print({name: each.abs().max().item() for name, each in differences.items()})
 #   program into a shared library.
 # - *They ask next:* What does a data-dependent `if` do in each? `compile` breaks the graph; `export` raises an error, and you rewrite it
 #   with `torch.cond` ([chapter 20b](20b_export.ipynb)).
-# - *The trap:* Exporting in order to make training faster, when an export is for deployment.
+# - *The trap:* Exporting doesn't make training faster; an export is for deployment.
 # - *Proof:* `proof-breaks`, `proof-backends`.
 #
 # ## Common myths
@@ -631,5 +637,5 @@ for elements in (4_096, 1_000_000, 100_000_000):
 #   the recordings hold their memory, in a pool that they share.
 # - *They ask next:* How do you keep an output? Clone it before the next call; `torch.compiler.cudagraph_mark_step_begin()` tells
 #   PyTorch where an iteration begins.
-# - *The trap:* Collecting outputs in a list over several calls without cloning them.
+# - *The trap:* Outputs collected in a list over several calls have to be cloned.
 # - *Proof:* `proof-launches`.

@@ -130,8 +130,8 @@ class Scale(mytorch.nn.Module):
 
 
 scale = Scale()
-for place in ("_parameters", "_modules", "_buffers"):
-    print(f"{place:12}", list(scale.__dict__[place]))
+for table in ("_parameters", "_modules", "_buffers"):
+    print(f"{table:12}", list(scale.__dict__[table]))
 print("plain in __dict__:", "plain" in scale.__dict__, "  factor in __dict__:", "factor" in scale.__dict__)
 print(repr(check.error(setattr, scale, "factor", mytorch.ones(2))))
 scale.factor = None
@@ -151,7 +151,7 @@ print(list(scale.parameters()), scale.factor)
 #   and `train()` all traverse these tables.
 # - *They ask next:* What about a tensor with `requires_grad=True` that isn't a `Parameter`? It gets a gradient, but `parameters()`
 #   doesn't list it, so no optimizer updates it.
-# - *The trap:* Keeping layers in a plain list or dict, which isn't registered, instead of a `ModuleList` or `ModuleDict`.
+# - *The trap:* A plain list or dict of layers isn't registered. Use a `ModuleList` or `ModuleDict`.
 # - *Proof:* `proof-lost-list`, `proof-registration`; for a property that hides its error, `proof-property-error`.
 #
 # ## Traversing a model: `named_modules` and `named_parameters`
@@ -183,7 +183,7 @@ pictures.graph(
 #   gradient is then the sum over both uses, and `parameters()` yields the parameter once.
 # - *They ask next:* What can break the tie? Both `to("meta")` and `load_state_dict(assign=True)` create separate parameters, so tie
 #   the weights again afterwards. `deepcopy` and `to` to a real device keep the tie.
-# - *The trap:* Sharing layers where you want copies, for example with `[nn.Linear(4, 4)] * 3`, which is one layer three times.
+# - *The trap:* `[nn.Linear(4, 4)] * 3` looks like three layers, but it is one layer three times.
 # - *Proof:* `proof-names`, `proof-GPT-keys`, `proof-meta-device`.
 #
 # **Interview · How do you count a model's parameters, and what makes the count wrong?**
@@ -192,7 +192,7 @@ pictures.graph(
 #   The state dict is the wrong source, because it lists shared parameters twice and contains buffers.
 # - *They ask next:* When does the count raise an error? A lazy layer before its first call has parameters without a shape, for which
 #   `numel()` raises a ValueError.
-# - *The trap:* Overlooking layers in a plain list, which are missing from the sum, as they are from the optimizer.
+# - *The trap:* Layers in a plain list are missing from the sum, as they are from the optimizer.
 # - *Proof:* `proof-names`, `proof-buffers`, `proof-lazy`, `proof-lost-list`.
 #
 # ### Parameter groups
@@ -218,8 +218,7 @@ for names, group in zip((decayed, others), optimizer.param_groups, strict=True):
 #   restricts the layer without regularizing much. Embeddings are matrices too, and for them conventions differ.
 # - *They ask next:* How do you check the split? I compare the groups' total number of parameters with the model's. A shared parameter
 #   must occur only once, since the optimizer refuses a parameter that is in two groups, and `named_parameters` ensures that.
-# - *The trap:* Forgetting layers that are added later: unless one group takes all remaining parameters, these layers are never
-#   trained.
+# - *The trap:* Layers that are added later are easily forgotten: unless one group takes all remaining parameters, they are never trained.
 # - *Proof:* `proof-groups`.
 #
 # ### Replacing layers: `set_submodule`
@@ -233,8 +232,8 @@ for name, module in list(model.named_modules()):
     if isinstance(module, nn.Linear):
         model.set_submodule(name, nn.Linear(module.in_features, module.out_features, bias=False))
 print(*model.state_dict())
-held = {id(each) for each in optimizer.param_groups[0]["params"]}
-print("held by the optimizer:", sum(id(each) in held for each in model.parameters()), "of 2")
+held = {id(parameter) for parameter in optimizer.param_groups[0]["params"]}
+print("held by the optimizer:", sum(id(parameter) in held for parameter in model.parameters()), "of 2")
 
 # %% [markdown]
 # The paths stay the same, but the parameters are new, so this optimizer would train layers that are no longer part of the model.
@@ -245,7 +244,7 @@ print("held by the optimizer:", sum(id(each) in held for each in model.parameter
 #   `set_submodule`, or with `setattr` on the parent module.
 # - *They ask next:* What has to be done afterwards? I build the optimizer again, since the old one holds the old parameters, and I tie
 #   shared weights again, because each new layer has its own.
-# - *The trap:* Writing `for layer in model.modules(): layer = New(layer)`, which only assigns to a local variable.
+# - *The trap:* `for layer in model.modules(): layer = New(layer)` only assigns to a local variable.
 # - *Proof:* `proof-replace`; LoRA: [chapter 21](21_features_and_visualization.ipynb).
 #
 # ### Buffers: tensors that are saved but not trained
@@ -275,7 +274,7 @@ print({name: getattr(shift, name).dtype for name in ("learned", "mean", "mask", 
 # - *Thirty seconds:* A parameter is trained, saved and moved with the model. A buffer is moved and, if it is persistent, saved, but
 #   the optimizer doesn't see it. A plain tensor is only an attribute, so it stays on the CPU when the model goes to the GPU.
 # - *They ask next:* When is `persistent=False` right? For tensors that the constructor can compute again, such as a causal mask.
-# - *The trap:* Writing `self.mean = torch.zeros(3)`, which works until the model is moved or loaded. That is the bug in exercise 6.
+# - *The trap:* `self.mean = torch.zeros(3)` works until the model is moved or loaded. That is the bug in exercise 6.
 # - *Proof:* `proof-buffers`.
 
 # %% [markdown] given="mytorch.nn.module:Module._apply"
@@ -306,7 +305,7 @@ print("same tensor:", alone.double() is alone, alone.dtype, "  no change:", alon
 #   is lost.
 # - *They ask next:* Should the optimizer be built before or after `to`? After it, because existing state such as momentum isn't moved
 #   with the model, although the parameters keep their identity.
-# - *The trap:* Holding a buffer or an earlier state dict across the move, when both still refer to the old memory.
+# - *The trap:* A buffer or an earlier state dict that you hold across the move still refers to the old memory.
 # - *Proof:* `proof-to-keeps-objects`; exercise 7 measures what else survives.
 #
 # ## State dicts
@@ -338,7 +337,7 @@ print(check.error(layer.load_state_dict, {"weight": torch.ones(1, 2)}, strict=Fa
 # - *Longer:* Loading copies values into the existing parameters. Besides the tensors, the dict has an attribute `_metadata` with a
 #   version for each module, so that a newer class can recognize and convert what an older one saved.
 # - *They ask next:* How do you keep the best epoch? I deep-copy the state dict or save it to a file.
-# - *The trap:* Writing `best = model.state_dict()`, which isn't a copy and follows the model through all later steps.
+# - *The trap:* `best = model.state_dict()` isn't a copy and follows the model through all later steps.
 # - *Proof:* `proof-state-dict-shares`, [buffers](proof-buffers), [extra state](proof-extra-state).
 #
 # **Interview · A checkpoint doesn't load because its keys don't match. What do you do?**
@@ -352,8 +351,8 @@ print(check.error(layer.load_state_dict, {"weight": torch.ones(1, 2)}, strict=Fa
 #   `register_load_state_dict_pre_hook`, which receives the dict before the module's own entries are read. The hook renames the old
 #   keys, so that old checkpoints still load.
 # - *They ask next:* Does `strict=False` help? It ignores missing and unexpected keys, but a different shape still raises an error.
-# - *The trap:* Passing `strict=False` without reading the result: with a prefix on all keys nothing is loaded, and only the list of
-#   missing keys says so.
+# - *The trap:* With `strict=False` you have to read the result: with a prefix on all keys nothing is loaded, and only the list of missing
+#   keys says so.
 # - *Proof:* `proof-state-dict-shares`.
 #
 # ### Loading without allocating twice: the meta device
@@ -383,8 +382,8 @@ print("memory of the checkpoint:", after.data_ptr() == saved["embed.weight"].dat
 #   `assign=True`, so that its tensors become the parameters. Then I tie shared weights again and build the optimizer.
 # - *They ask next:* What isn't in the checkpoint? Non-persistent buffers, which are still on the meta device and have to be computed
 #   again.
-# - *The trap:* Forgetting `assign=True`, although copying into a meta tensor does nothing: PyTorch only warns, and reports that all keys
-#   matched.
+# - *The trap:* Without `assign=True` the values are copied into a meta tensor, which does nothing: PyTorch only warns, and reports that all
+#   keys matched.
 # - *Proof:* `proof-meta-device`.
 #
 # ### Milestone: GPT's keys
@@ -471,7 +470,7 @@ pictures.slider(histogram, start={"inputs": 16}, inputs=[4, 16, 64, 256])
 # - *Longer:* The source calls `kaiming_uniform_(a=sqrt(5))`, and Kaiming's formula turns that into exactly $1/\sqrt{in}$.
 # - *They ask next:* Which inputs does it accept? Any tensor with at least one dimension, as long as the last one has
 #   length 128.
-# - *The trap:* Expecting the weight as (in, out), which is how TensorFlow's `Dense` stores it, and GPT-2's original code as well.
+# - *The trap:* The weight isn't (in, out), which is how TensorFlow's `Dense` stores it, and GPT-2's original code as well.
 # - *Proof:* `proof-linear`.
 
 # %% [markdown]
@@ -501,7 +500,7 @@ print("forward of the first layer:", tuple(model[0].forward(mytorch.ones(1, 2)).
 #   To call a module with *other* parameters, use `torch.func.functional_call(model, parameters, args)`, which runs the hooks as well.
 # - *They ask next:* When does `forward` give a different result? When a hook replaces the arguments or the result. A lazy layer that was
 #   never called raises an error.
-# - *The trap:* Testing without hooks, where there is no difference: the bug appears only when somebody registers one.
+# - *The trap:* A test without hooks finds no difference: the bug appears only when somebody registers one.
 # - *Proof:* `proof-call`, `proof-lazy`.
 #
 # ## Common myths
@@ -589,7 +588,7 @@ print(head[1], "the same parameter:", head[1].weight is held, tuple(held.shape))
 # %% tags=["proof-bilinear"]
 pair = nn.Bilinear(3, 4, 2, bias=False)
 u, v = torch.randn(5, 3), torch.randn(5, 4)
-print("grows by:", *((pair(*each) / pair(u, v)).mean().item() for each in ((2 * u, v), (u, 2 * v), (2 * u, 2 * v))))
+print("grows by:", *((pair(*scaled) / pair(u, v)).mean().item() for scaled in ((2 * u, v), (u, 2 * v), (2 * u, 2 * v))))
 
 # %% [markdown]
 # ### All parameters as one vector

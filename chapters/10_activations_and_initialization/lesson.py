@@ -27,13 +27,13 @@ points, labels = make_moons(200, noise=0.15, random_state=0)
 def network(library, depth, width=32, seed=1):
     library.manual_seed(seed)
     pairs = pairwise([2] + [width] * (depth - 1) + [1])
-    layers = [each for pair in pairs for each in (library.nn.Linear(*pair), library.nn.ReLU())]
+    layers = [layer for pair in pairs for layer in (library.nn.Linear(*pair), library.nn.ReLU())]
     return library.nn.Sequential(*layers[:-1])
 
 
 def train(library, model, rate=0.1, clip=None, optimizer=None):  # the section on clipping explains `clip`
     sides = 2 * labels[:, None] - 1  # -1 or 1
-    x, side = (library.tensor(each.astype("float32")) for each in (points, sides))
+    x, side = (library.tensor(array.astype("float32")) for array in (points, sides))
     losses = []
     for _ in range(250):
         loss = ((-side * model(x)).exp() + 1).log().mean()
@@ -82,7 +82,7 @@ difference = (second(first(x)) - (x @ weight.T + bias)).abs().amax().item()
 print(f"two layers against one: the results differ by at most {difference:.4f}")
 inputs = torch.tensor(points.astype("float32"))
 for name, kinds in {"without": torch.nn.Linear, "with": torch.nn.Module}.items():
-    model = torch.nn.Sequential(*[each for each in network(torch, 3) if isinstance(each, kinds)])
+    model = torch.nn.Sequential(*[layer for layer in network(torch, 3) if isinstance(layer, kinds)])
     loss = train(torch, model, rate=0.5)[-1]
     right = ((model(inputs).detach().numpy()[:, 0] > 0) == labels).sum()
     print(f"three layers {name:7} ReLU: loss {loss:.2f}, {right} of 200 correct")
@@ -135,7 +135,7 @@ for activation in (torch.nn.ReLU(), torch.nn.LeakyReLU(0.01)):
 # - *They ask next:* What is a dead ReLU? A unit whose pre-activation is negative for all data, often after one huge step, so
 #   that it gets no gradient. A smaller learning rate makes that less likely, and LeakyReLU prevents it by keeping a small
 #   derivative there.
-# - *The trap:* Believing that gradients can't vanish with ReLU, although they do in the twenty layers above.
+# - *The trap:* Gradients can vanish with ReLU, too, as they do in the twenty layers above.
 # - *Proof:* `proof-collapse`, `proof-derivatives`, `proof-dead`; the trap: `proof-gradients`.
 #
 # **Interview · Why do transformers use GELU or SiLU where older networks use ReLU?**
@@ -146,7 +146,7 @@ for activation in (torch.nn.ReLU(), torch.nn.LeakyReLU(0.01)):
 #   In SwiGLU a second linear map computes what opens the gate ([chapter 24b](24b_llama.ipynb)).
 # - *They ask next:* Can their units die, too? If the input is negative enough: GELU's derivative is −0.0005 at −4 and
 #   almost nothing at −8, where some kernels round it to exactly 0.
-# - *The trap:* Placing their derivative between 0 and 1, when GELU's goes up to 1.13 and is below 0 for some negative inputs.
+# - *The trap:* Their derivative isn't always between 0 and 1: GELU's goes up to 1.13 and is below 0 for some negative inputs.
 # - *Proof:* `proof-derivatives`, `proof-dead`.
 #
 # ## How large are the activations after twenty layers?
@@ -222,7 +222,7 @@ def both_ways(mode, widths):
         torch.nn.init.kaiming_normal_(w, mode=mode, nonlinearity="relu")
         h = (h @ w.T).relu()
     h.backward(torch.randn(h.shape))
-    return [each.square().mean().sqrt().item() for each in (h, start.grad)]
+    return [tensor.square().mean().sqrt().item() for tensor in (h, start.grad)]
 
 
 for widths in ([128] * 21, [128, 512] * 10 + [128], [512, *[128] * 20]):
@@ -245,7 +245,7 @@ for widths in ([128] * 21, [128, 512] * 10 + [128], [512, *[128] * 20]):
 # - *They ask next:* When do you use `fan_in`, and when `fan_out`? The first keeps the RMS of activations and the second that of
 #   gradients, and the difference doesn't grow with depth. PyTorch reads both from the weight's shape, which gives too large a
 #   fan_out for a depthwise convolution and swaps the two fans of a transposed one.
-# - *The trap:* Taking the standard deviation for the bound of a uniform distribution, which is √3 times as large.
+# - *The trap:* The standard deviation isn't the bound of a uniform distribution, which is √3 times as large.
 # - *Proof:* `proof-gain`, `proof-fans`, `proof-four-starts`.
 #
 # ## Initialization in `mytorch`
@@ -282,7 +282,7 @@ def watch(start, activation=mytorch.relu, depth=20, width=256):
 
 seen = {name: watch(start) for name, start in starts.items()}
 for name, inputs in seen.items():
-    sizes = [(inputs[place] ** 2).mean().sqrt().item() for place in (0, 4, 9, 19)]
+    sizes = [(inputs[depth] ** 2).mean().sqrt().item() for depth in (0, 4, 9, 19)]
     print(f"{name:20} RMS at layers 1, 5, 10, 20:", *(f"{size:7.1g}" for size in sizes))
 
 # %%
@@ -290,10 +290,10 @@ figure = pictures.axes(7, 4.6).get_figure()
 figure.clear()
 panels = figure.subplots(4, 4, sharex=True)
 for row, (name, inputs) in zip(panels, seen.items(), strict=True):
-    for panel, place in zip(row, (0, 4, 9, 19), strict=True):
-        numbers = inputs[place].detach().clamp(-5, 5).reshape(-1).numpy()
+    for panel, depth in zip(row, (0, 4, 9, 19), strict=True):
+        numbers = inputs[depth].detach().clamp(-5, 5).reshape(-1).numpy()
         panel.hist(numbers, bins=60, range=(-5, 5))
-        panel.set(yticks=[], xticks=[-4, 0, 4], title=f"layer {place + 1}" if "default" in name else "")
+        panel.set(yticks=[], xticks=[-4, 0, 4], title=f"layer {depth + 1}" if "default" in name else "")
     row[0].set_ylabel(name.replace("nn.Linear's ", ""), rotation=0, ha="right")
 figure.supxlabel("pre-activations (beyond ±5: in the outermost bars)", fontsize=10)
 alt = """Histograms at layers 1, 5, 10 and 20. Default: a spike at 0 from layer 5 on. Xavier: narrower
@@ -327,7 +327,7 @@ pictures.curves(sizes, xlabel="layer", ylabel="RMS of the gradient", log="y")
 #   rescales small gradients, but it doesn't bring back a signal that was lost in the forward pass.
 # - *They ask next:* How do you notice? I log the gradient norm, which `clip_grad_norm_` returns anyway, and compare it between
 #   layers.
-# - *The trap:* Blaming the data when the loss stays at ln 2, before you have looked at the spread of the outputs.
+# - *The trap:* Before you blame the data for a loss that stays at ln 2, look at the spread of the outputs.
 # - *Proof:* `proof-gradients`, `proof-twenty-layers`.
 #
 # ## How a transformer starts
@@ -364,7 +364,7 @@ for blocks in (12, 48):
 #   wide one.
 # - *They ask next:* Why doesn't it need Kaiming? The norm before each branch fixes the scale of its input, so the gain matters
 #   less.
-# - *The trap:* Keeping the old scaling of the projections when the model gets deeper.
+# - *The trap:* When the model gets deeper, the old scaling of the projections no longer fits.
 # - *Proof:* `proof-residual`.
 #
 # ## Milestone: twenty layers learn
@@ -426,7 +426,7 @@ for way in ("norm", "value"):
 #   add up to ten times that. It returns the norm before clipping, which is worth logging. The 1e-6 avoids a division by zero, and it
 #   matters only for tiny norms.
 # - *They ask next:* Does it cure vanishing gradients? No, because the factor is at most 1, so clipping never makes a gradient larger.
-# - *The trap:* Relying on it against inf or nan, although one such element makes every gradient nan or 0, unless you pass
+# - *The trap:* It doesn't protect you from inf or nan: one such element makes every gradient nan or 0, unless you pass
 #   `error_if_nonfinite=True`, which raises an error instead.
 # - *Proof:* `proof-clipping`, `proof-edges`.
 #
@@ -462,7 +462,7 @@ torch.nn.init.kaiming_normal_(torch.zeros(8))  # a bias
 # - *They ask next:* What if all logits of a row are −inf? The largest is −inf as well, and −inf − (−inf) is nan, so
 #   `torch.softmax` returns nan for such a row. PyTorch's `scaled_dot_product_attention` returns zeros instead, but attention that
 #   you write by hand has to leave one position unmasked or replace the nan.
-# - *The trap:* Adding a small number to the divisor, which doesn't help: an overflow gives inf / inf, and that stays nan.
+# - *The trap:* A small number added to the divisor doesn't help: an overflow gives inf / inf, and that stays nan.
 # - *Proof:* `proof-edges`.
 #
 # ## The real one
@@ -491,7 +491,7 @@ print(f"std {w.std().item():.4f}; Kaiming's for ReLU {(2 / 100) ** 0.5:.4f}")
 #   multiplies the signal by 0.41.
 # - *They ask next:* Does it matter in practice? With plain SGD in a deep network without normalization, yes. Adam trained the
 #   same twenty layers, and normalization makes up for it, too ([chapter 12](12_norm_dropout_and_modes.ipynb)).
-# - *The trap:* Concluding from the name Kaiming that it suits ReLU, when with a = √5 the variance is a sixth of Kaiming's for ReLU.
+# - *The trap:* The name Kaiming suggests that it suits ReLU, but with a = √5 the variance is a sixth of Kaiming's for ReLU.
 # - *Proof:* `proof-default`, `proof-twenty-layers`.
 
 # %% [markdown] tags=["short"]
@@ -549,6 +549,5 @@ for start in (0.0, 0.1):
 # - *They ask next:* Is zero ever appropriate? For biases, and for one of two factors if the other is random: LoRA starts one
 #   of its two matrices at 0, so that the adapted network starts out equal to the original ([chapter
 #   21](21_features_and_visualization.ipynb)).
-# - *The trap:* Taking any small random numbers, which break the symmetry, although in twenty layers their scale decides whether anything
-#   gets through.
+# - *The trap:* Any small random numbers break the symmetry, but in twenty layers their scale decides whether anything gets through.
 # - *Proof:* `proof-symmetry`; the trap: `proof-four-starts`.

@@ -21,7 +21,7 @@ torch.manual_seed(0)
 image, kernels = torch.rand(1, 1, 8, 8), torch.rand(4, 1, 3, 3)
 spoilt = image.clone()
 spoilt[..., 7] = 1_000_000
-before, after = (F.conv2d(each, kernels, stride=2) for each in (image, spoilt))
+before, after = (F.conv2d(picture, kernels, stride=2) for picture in (image, spoilt))
 print("result", tuple(before.shape), " largest difference:", (before - after).abs().amax().item())
 
 # %% [markdown]
@@ -47,7 +47,7 @@ def textbook(image, kernel):
 
 
 def theirs(image, kernel, **options):
-    image, kernel = (torch.from_numpy(each)[None, None] for each in (image, kernel))
+    image, kernel = (torch.from_numpy(array)[None, None] for array in (image, kernel))
     return F.conv2d(image, kernel, **options)[0, 0].numpy()
 
 
@@ -124,7 +124,7 @@ for n, k, t, p, d in [(8, 3, 2, 0, 1), (7, 3, 2, 0, 1), (8, 3, 1, 1, 1), (8, 3, 
 #   are dropped. A stride that is larger than the kernel leaves gaps in the middle.
 # - *They ask next:* How do you port TensorFlow's `SAME`? With a stride of 2 and an even size, it has the shape of `padding=1` but other values,
 #   so I pad with `F.pad`. PyTorch's `padding="same"` raises an error if the stride isn't 1.
-# - *The trap:* Inverting the formula to get the input's size from the output's. The floor makes 7 and 8 both give 3.
+# - *The trap:* The formula can't be inverted to get the input's size from the output's. The floor makes 7 and 8 both give 3.
 # - *Proof:* `proof-output-size`, `proof-unseen`; other padding: `proof-same-padding`.
 
 # %% [markdown]
@@ -175,8 +175,8 @@ pictures.grids(*as_columns, "↓", ("kernel", kernel), "@ columns =", ("result",
 #   differ; `cudnn.deterministic = True` allows only those that give the same digits in every run. Both are off by default.
 # - *They ask next:* Are float32 convolutions computed in float32? Not on tensor cores: `cudnn.allow_tf32` is on, which lets them round
 #   the factors to 10 bits of mantissa, while `torch.backends.cuda.matmul.allow_tf32` is off ([chapter 22](22_mixed_precision.ipynb)).
-# - *The trap:* Thinking that every convolution needs k² times the memory, when only im2col does. With a 1 × 1 kernel, stride 1 and no
-#   padding, not even im2col needs a copy: the image already *is* the column matrix.
+# - *The trap:* Not every convolution needs k² times the memory, only im2col does. With a 1 × 1 kernel, stride 1 and no padding, not even
+#   im2col needs a copy: the image already *is* the column matrix.
 # - *Proof:* `proof-im2col`, `proof-memory`, `proof-many-algorithms`; the defaults: `proof-rapid-fire`.
 #
 # ## The cost of a convolution: multiply-adds and memory
@@ -202,8 +202,8 @@ print(f"fully connected, in place of the second layer: {(64 * 224**2) ** 2:.1e} 
 #   all positions. It needs less data, and it accepts images of any size.
 # - *They ask next:* Is a convolution a special case of a linear layer? Yes, of one whose matrix is mostly zeros and repeats the kernel's
 #   weights in every row.
-# - *The trap:* Concluding from few parameters that there is little arithmetic. Each weight is used at every position, so a small layer
-#   may need billions of multiply-adds.
+# - *The trap:* Few parameters don't mean little arithmetic. Each weight is used at every position, so a small layer may need billions of
+#   multiply-adds.
 # - *Proof:* `proof-cost`.
 #
 # **Interview · How many multiply-adds does a convolution need, and how much memory do its activations take?**
@@ -217,8 +217,8 @@ print(f"fully connected, in place of the second layer: {(64 * 224**2) ** 2:.1e} 
 #   activations, not the weights, that fill the memory ([chapter 22b](22b_memory.ipynb)).
 # - *They ask next:* Are these FLOPs? A multiply-add is two floating-point operations, but many papers count it as one: the ResNet paper
 #   writes "FLOPs (multiply-adds)". So I ask which is meant.
-# - *The trap:* Judging speed by this count alone. A depthwise convolution has few multiply-adds, but also few for each byte that it
-#   loads, so it is limited by memory bandwidth.
+# - *The trap:* This count alone doesn't predict the speed. A depthwise convolution has few multiply-adds, but also few for each byte that
+#   it loads, so it is limited by memory bandwidth.
 # - *Proof:* `proof-cost`; depthwise: `proof-channels`.
 #
 # ## NHWC and `channels_last`
@@ -244,7 +244,7 @@ print(f"results differ by at most {(conv(x) - conv(last)).abs().amax().item():.3
 #   it. The format pays most in float16 or bfloat16 with channel counts that are multiples of 8.
 # - *They ask next:* What can break? `view` can, because flattening an image of this layout needs a copy. Use `flatten` or `reshape`,
 #   which return the elements in NCHW order as before.
-# - *The trap:* Calling `permute(0, 2, 3, 1)` instead. It changes the shape, and the layers expect the channels in dimension 1.
+# - *The trap:* `permute(0, 2, 3, 1)` is something else. It changes the shape, and the layers expect the channels in dimension 1.
 # - *Proof:* `proof-channels-last`; the same multiplication in NHWC: `proof-NHWC`.
 
 # %% [markdown] given="mytorch.nn.convolution:derivative.im2col mytorch.nn.convolution:derivative.col2im"
@@ -278,7 +278,7 @@ pictures.grids(("stride 1", counts[0]), "and", ("the opening: stride 2", counts[
 # - *Longer:* With stride 1, no padding and no dilation, the input's gradient is a convolution again: of G, padded by k − 1, with the flipped
 #   kernel and its two channel dimensions swapped.
 # - *They ask next:* Where is the learning signal weak? At the border, where fewer windows see each pixel.
-# - *The trap:* Assigning in `col2im` instead of accumulating, so that only the last window counts where several overlap.
+# - *The trap:* If `col2im` assigns instead of accumulating, only the last window counts where several overlap.
 # - *Proof:* `proof-adjoint`; the flipped kernel: `proof-transposed`.
 
 # %% [markdown] given="mytorch.nn.convolution:conv2d"
@@ -301,7 +301,9 @@ for library in ("minitorch", "mytorch"):
     (scores * scores).sum().backward()
     gradients[library] = model.conv1.weight.grad
     print(f"{library:9}", scores[0, :4].detach())
-print(f"gradients differ by at most {abs(np.subtract(*[each.numpy() for each in gradients.values()])).max():.4f}")
+print(
+    f"gradients differ by at most {abs(np.subtract(*[gradient.numpy() for gradient in gradients.values()])).max():.4f}"
+)
 
 # %% [markdown]
 # The file `minitorch/models/lenet.py` runs on your library as well, with nothing but its imports changed, and the same seed gives the
@@ -327,7 +329,7 @@ for name, k, groups in [("ordinary", 3, 1), ("4 groups", 3, 4), ("depthwise", 3,
 #   again, and the two together are a depthwise separable convolution.
 # - *Longer:* For 64 channels and a 3 × 3 kernel, it has 576 + 4,096 weights instead of 36,864.
 # - *They ask next:* What shape does the weight have? (out, in / groups, kh, kw), so `groups` has to divide both channel counts.
-# - *The trap:* Thinking that a kernel works on one channel, which is true only of a depthwise convolution.
+# - *The trap:* A kernel doesn't work on one channel; that is true only of a depthwise convolution.
 # - *Proof:* `proof-channels`.
 #
 # ## 1 × 1 convolutions
@@ -349,7 +351,7 @@ print("256 to 256 channels, 3 × 3:", 256 * 256 * 9, "weights; through 64 and ba
 # - *Longer:* ResNet's bottlenecks first reduce the channels with it, so the 3 × 3 in the middle is cheap, and then restore them. Two of them
 #   with a nonlinearity in between are a small network at each pixel.
 # - *They ask next:* Does it see neighbours? No, so it adds nothing to the receptive field.
-# - *The trap:* Thinking that it only multiplies by a number, when it multiplies by an out × in matrix.
+# - *The trap:* It doesn't just multiply by a number: it multiplies by an out × in matrix.
 # - *Proof:* `proof-one-by-one`.
 #
 # ## Causal convolution in one dimension
@@ -377,8 +379,8 @@ for name, result in results.items():
 # - *Longer:* With dilations 1, 2, 4 and so on, the receptive field doubles with each layer, as in WaveNet. Mamba's block has a short
 #   depthwise one with four taps. Generating needs only the last d(k − 1) inputs as its state.
 # - *They ask next:* How do you test it? Take the gradient of output t and check that it is zero for all later inputs.
-# - *The trap:* Writing `padding=d * (k - 1)` and keeping all outputs, although it pads both sides and the last d(k − 1) have to be
-#   removed. Another trap is a transformer's layout, because `Conv1d` expects the channels before the length.
+# - *The trap:* `padding=d * (k - 1)` pads both sides, so the last d(k − 1) outputs have to be removed. Another trap is a transformer's
+#   layout, because `Conv1d` expects the channels before the length.
 # - *Proof:* `proof-causal`.
 #
 # ## Receptive field
@@ -425,7 +427,7 @@ pictures.curves(shares, xlabel="distance from the unit (pixels)", ylabel="share 
 #   them.
 # - *They ask next:* Do all pixels in it count equally? Not after a few layers: those in the middle count most, since most paths lead
 #   there.
-# - *The trap:* Forgetting the strides, without which you would compute 11 pixels for LeNet's four layers instead of 16.
+# - *The trap:* Without the strides you would compute 11 pixels for LeNet's four layers instead of 16.
 # - *Proof:* `proof-receptive-field`.
 #
 # ## Equivariance and invariance
@@ -454,7 +456,7 @@ for stride, pixels in (1, 1), (2, 2), (2, 1):
 # - *They ask next:* Would you take a CNN or a vision transformer? With little data, a CNN: locality and shared weights are
 #   *inductive biases* that make up for data. A transformer has to learn such structure and pays off with large-scale pretraining, although
 #   ConvNeXt, a CNN with depthwise 7 × 7 kernels, keeps up.
-# - *The trap:* Answering yes because the weights are shared, which gives only equivariance.
+# - *The trap:* Shared weights alone give only equivariance.
 # - *Proof:* `proof-equivariance`.
 #
 # ## Rapid fire
@@ -469,7 +471,7 @@ for stride, pixels in (1, 1), (2, 2), (2, 1):
 from course import check
 
 layer = torch.nn.Conv2d(3, 8, 3)
-print("1.", sum(each.numel() for each in layer.parameters()))
+print("1.", sum(parameter.numel() for parameter in layer.parameters()))
 print("2. cuDNN:", torch.backends.cudnn.allow_tf32, " matmul:", torch.backends.cuda.matmul.allow_tf32)
 print("3.", F.max_pool2d(torch.full((1, 2, 2), -3.0), 2, padding=1).flatten().tolist())
 print("4.", F.avg_pool2d(torch.ones(1, 2, 2), 2, padding=1).flatten().tolist())
@@ -540,7 +542,7 @@ pictures.grids(("kernel 3, stride 2", maps[0]), "or", ("kernel 4, stride 2", map
 #   one, `output_padding` says which of them you want.
 # - *They ask next:* Where do checkerboards come from? Mostly from kernel sizes that the stride doesn't divide. Upsampling followed by an
 #   ordinary convolution avoids them.
-# - *The trap:* Calling it a deconvolution: that would be the inverse.
+# - *The trap:* It isn't a deconvolution: that would be the inverse.
 # - *Proof:* `proof-transposed`.
 #
 # ## Appendix
@@ -570,7 +572,7 @@ plus, minus = (k[0] + k[1] + k[2]) / 2, (k[0] - k[1] + k[2]) / 2
 m = [a[0] - a[2], a[1] + a[2], a[2] - a[1], a[1] - a[3]] * np.array([k[0], plus, minus, k[2]])
 winograd = [m[0] + m[1] + m[2], m[1] - m[2] - m[3]]  # 4 multiplications by the input in place of 6
 fourier = np.fft.ifft(np.fft.fft(a) * np.fft.fft(k, 4).conj()).real[:2]
-print("Winograd, Fourier, correlate:", *(np.round(each, 3) for each in (winograd, fourier, np.correlate(a, k))))
+print("Winograd, Fourier, correlate:", *(np.round(result, 3) for result in (winograd, fourier, np.correlate(a, k))))
 
 # %% [markdown]
 # ### `SAME`, `padding_mode` and `ceil_mode`
@@ -632,7 +634,7 @@ measured = {"loop over windows": [], "im2col": [], "NHWC patches": []}
 for side in sides:
     first = rng.random((1, 8, side, side)), weight16
     last = first[0].transpose(0, 2, 3, 1).copy(), weight16.transpose(2, 3, 1, 0).copy()
-    mine = [mytorch.from_numpy(each) for each in first]
+    mine = [mytorch.from_numpy(array) for array in first]
     calls = (loop, first), (mytorch.nn.functional.conv2d, mine), (conv_nhwc, last)
     for times, (call, arguments) in zip(measured.values(), calls, strict=True):
         times.append(1e3 * min(timeit.repeat(partial(call, *arguments), number=1, repeat=20)))

@@ -64,7 +64,7 @@ for layer in layers:
 #   switches all of it back. Functional dropout doesn't read the module's mode at all.
 # - *They ask next:* Why might the answers still differ in the last digits? A different batch size or thread count changes the order of
 #   summation ([chapter 02b](02b_dtypes_and_dispatch.ipynb)).
-# - *The trap:* Setting the seed before each call, which only repeats the mask, while the rest of the batch still changes the answer.
+# - *The trap:* A seed before each call only repeats the mask, while the rest of the batch still changes the answer.
 # - *Proof:* `proof-company`, `proof-modes`, `proof-functional-dropout`.
 #
 # ## Batch norm
@@ -84,7 +84,7 @@ torch.manual_seed(0)
 batch = torch.randn(6, 4) * 5 + 3
 mine, real = normalize(batch, 0), nn.BatchNorm1d(4)(batch)
 print(f"largest difference from nn.BatchNorm1d: {(mine - real).abs().max().item():.4f}")
-print("mean square of each column:", [round(each, 3) for each in (mine**2).mean(0).tolist()])
+print("mean square of each column:", [round(value, 3) for value in (mine**2).mean(0).tolist()])
 
 # %% [markdown]
 # Afterwards each channel is multiplied by a learned weight and shifted by a learned bias, so the layer can undo the normalization. For
@@ -128,7 +128,7 @@ for groups, name in {1: "layer norm", 2: "two by hand", 4: "instance norm"}.item
 #   statistics within one sample, so it doesn't depend on the batch size, and training and evaluation agree.
 # - *They ask next:* How does it relate to the other norms? One group is layer norm over channels and positions, and as many groups as
 #   channels is instance norm, apart from the learned weights.
-# - *The trap:* Expecting one weight and bias per group, when only the statistics are per group.
+# - *The trap:* Only the statistics are per group; weight and bias are not.
 # - *Proof:* `proof-group-norm`, `proof-modes`.
 
 # %% [markdown]
@@ -150,7 +150,7 @@ out = bn(pair)
 print("biased var", pair.var(0, correction=0).item(), " unbiased var", pair.var(0).item())
 print(f"running mean {bn.running_mean.item():.1f} = 0.9 * 0 + 0.1 * 12")
 print(f"running var  {bn.running_var.item():.1f} = 0.9 * 1 + 0.1 * 8")
-print("normalized by the biased one:", [round(each, 4) for each in out.reshape(-1).tolist()])
+print("normalized by the biased one:", [round(value, 4) for value in out.reshape(-1).tolist()])
 curves = {}
 for momentum in (0.01, 0.1, 0.5):
     torch.manual_seed(0)
@@ -180,8 +180,8 @@ pictures.curves(curves, xlabel="batches seen", ylabel="running mean (the data's 
 # - *They ask next:* Which statistics does it use under DDP? Each rank normalizes by its own rows, and before the forward pass the running
 #   statistics of rank 0 are copied to the others. `SyncBatchNorm` uses the statistics of all ranks' rows instead ([chapter
 #   23](23_multi_gpu.ipynb)).
-# - *The trap:* Judging batch norm by `eval()` on a model that was never trained, where the statistics are still 0 and 1 and it does
-#   almost nothing.
+# - *The trap:* On a model that was never trained, `eval()` tells you nothing about batch norm: the statistics are still 0 and 1, and it
+#   does almost nothing.
 # - *Proof:* `proof-batch-norm`, `proof-one-row`, `proof-running`, `proof-frozen`.
 
 # %% [markdown] given="mytorch.nn.normalization:per_channel mytorch.nn.normalization:BatchNorm.forward"
@@ -260,7 +260,7 @@ pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt="It stays at 0.
 # - *Longer:* In training, the output doesn't depend on the bias at all, so the bias's gradient is 0 up to rounding.
 # - *They ask next:* Can you remove batch norm after training? Yes, if a linear layer or a convolution comes before it, because in
 #   evaluation the norm is a fixed scale and shift per channel, which can be folded into that layer (exercise 5).
-# - *The trap:* Removing the bias from a *trained* network, although the running mean was measured with it and is still subtracted.
+# - *The trap:* From a *trained* network you can't simply remove the bias: the running mean was measured with it and is still subtracted.
 #   Exercise 5's formula contains both.
 # - *Proof:* `proof-invariant`.
 #
@@ -272,13 +272,13 @@ pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt="It stays at 0.
 ln, bn, frozen = nn.LayerNorm(4), nn.BatchNorm1d(4), nn.BatchNorm1d(4).eval()
 print(f"layer norm differs from normalize(batch, 1) by {(ln(batch) - normalize(batch, 1)).abs().max().item():.4f}")
 for name, norm in {"layer norm": ln, "RMS norm": nn.RMSNorm(4)}.items():
-    print(f"{name:11} absolute mean of each row", [round(abs(each), 1) for each in norm(batch).mean(1).tolist()])
+    print(f"{name:11} absolute mean of each row", [round(abs(mean), 1) for mean in norm(batch).mean(1).tolist()])
 texts = torch.randn(2, 6, 4)  # two texts of six words
 changed = torch.cat([texts[:, :5], torch.randn(2, 1, 4) + 3], 1)  # other last words
 for name, norm in {"layer norm": ln, "batch norm": bn, "  in evaluation": frozen}.items():
-    outputs = (norm(each.reshape(12, 4)).reshape(2, 6, 4) for each in (texts, changed))
+    outputs = (norm(words.reshape(12, 4)).reshape(2, 6, 4) for words in (texts, changed))
     moved = torch.sub(*outputs).abs().amax((0, 2))
-    print(f"{name:15} the words moved by", [round(each, 1) for each in moved.tolist()])
+    print(f"{name:15} the words moved by", [round(distance, 1) for distance in moved.tolist()])
 thousandths = (torch.full((1, 4), 1e-3, dtype=dtype) for dtype in (torch.float16, torch.float32, torch.float64))
 print("RMS norm of 0.001 in 16, 32, 64 bits:", [round(nn.RMSNorm(4)(x).max().item(), 2) for x in thousandths])
 
@@ -301,8 +301,8 @@ print("RMS norm of 0.001 in 16, 32, 64 bits:", [round(nn.RMSNorm(4)(x).max().ite
 # - *They ask next:* Why do GPTs use layer norm? In training, a mean over positions would leak later words into earlier ones, and padding
 #   would count as well. "There may be one row in the batch" is not a reason: evaluation doesn't use the batch. Whether the norm
 #   stands before or after the attention is the subject of [chapter 14](14_attention.ipynb).
-# - *The trap:* Writing `LayerNorm(4)` for four channels, although it normalizes the *last* dimension, which is W for images (N, C, H, W).
-#   If W happens to be 4, the wrong elements are normalized silently; otherwise an error is raised.
+# - *The trap:* `LayerNorm(4)` isn't for four channels. It normalizes the *last* dimension, which is W for images (N, C, H, W). If W happens
+#   to be 4, the wrong elements are normalized silently; otherwise an error is raised.
 # - *Proof:* `proof-layer-norm`, `proof-modes`.
 #
 # **Interview · What does RMSNorm leave out, and why do language models use it?**
@@ -315,7 +315,7 @@ print("RMS norm of 0.001 in 16, 32, 64 bits:", [round(nn.RMSNorm(4)(x).max().ite
 #   epsilon of the type in which it computes, which is float32 for 16-bit inputs; Llama 3 sets 1e-5.
 # - *They ask next:* What is *QK-norm*? An RMS norm of the queries and keys in each head, as in Qwen3 and Gemma 3, so that attention scores
 #   can't grow without bound ([chapter 24b](24b_llama.ipynb)).
-# - *The trap:* Expecting its result to have a mean of 0, as that of layer norm has before weight and bias.
+# - *The trap:* Its result doesn't have a mean of 0, as that of layer norm has before weight and bias.
 # - *Proof:* `proof-layer-norm`, `proof-modes`; a GPT that is trained with each: [chapter 24b](24b_llama.ipynb).
 #
 # ## Dropout
@@ -328,7 +328,7 @@ ones = torch.ones(1_000_000)
 for p in (0.1, 0.5, 0.9):
     plain = ones * (torch.rand(ones.shape) >= p).float()
     real = torch.nn.functional.dropout(ones, p)
-    found = sorted({round(each, 3) for each in real[:1000].tolist()})
+    found = sorted({round(value, 3) for value in real[:1000].tolist()})
     means = f"mean if only zeroed {plain.mean().item():.2f}, with dropout {real.mean().item():.2f}"
     print(f"p = {p}: {means}, values {found}")
 
@@ -342,7 +342,7 @@ for p in (0.1, 0.5, 0.9):
 # - *Thirty seconds:* The division keeps the expected value the same, so evaluation needs no correction, and dropout is the identity there.
 # - *Longer:* The original paper instead multiplied the weights by 1 − p at test time, whereas PyTorch scales in training.
 # - *They ask next:* Is the variance preserved as well? No, only the mean is, as you see when you measure the mean square in exercise 7.
-# - *The trap:* Writing `F.dropout(x)` inside a `forward`, where its default is `training=True`, whatever the module's mode.
+# - *The trap:* In a `forward`, `F.dropout(x)` always drops: its default is `training=True`, whatever the module's mode.
 # - *Proof:* `proof-dropout`, `proof-functional-dropout`.
 #
 # ### Functional dropout and attention ignore `eval()`
@@ -371,7 +371,7 @@ for p in (0.5, 0.0):
 #   `dropout_p` in every call, so both have to receive a value that depends on `self.training`.
 # - *They ask next:* How do you find the call? I run the model twice on one batch with forward hooks, and look for the first layer whose
 #   outputs differ.
-# - *The trap:* Copying `dropout=0.1` from `nn.MultiheadAttention`, which takes care of the mode itself, into the functional call.
+# - *The trap:* `dropout=0.1` can't be copied from `nn.MultiheadAttention`, which takes care of the mode itself, into the functional call.
 # - *Proof:* `proof-functional-dropout`.
 
 # %% [markdown]
@@ -420,11 +420,11 @@ norms = {"conv1": layers.BatchNorm2d(6), "conv2": layers.BatchNorm2d(16)}
 norms |= {"fc1": layers.BatchNorm1d(120), "fc2": layers.BatchNorm1d(84)}
 model, losses = learn(norms, 8)
 curves = {"LeNet with batch norms": losses, "without": learn({}, 3)[1]}
-smooth = {name: np.convolve(each, np.ones(10) / 10, "valid").tolist() for name, each in curves.items()}
+smooth = {name: np.convolve(curve, np.ones(10) / 10, "valid").tolist() for name, curve in curves.items()}
 predicted = model(mytorch.tensor(images[test])).argmax(1).numpy()
 wrong = test[predicted != digits.target[test]]
 print(f"of {len(test)} unseen digits {1 - max(len(wrong), 9) / len(test):.0%} or more are right")
-print("loss of epoch 1:", {name: round(sum(each[:42]) / 42) for name, each in curves.items()})
+print("loss of epoch 1:", {name: round(sum(curve[:42]) / 42) for name, curve in curves.items()})
 pictures.curves(smooth, xlabel="step", ylabel="loss, mean of 10 steps (nats)", alt="Without norms, it falls later.")
 
 # %% [markdown]
@@ -436,7 +436,7 @@ pictures.curves(smooth, xlabel="step", ylabel="loss, mean of 10 steps (nats)", a
 
 # %%
 read = predicted[predicted != digits.target[test]]
-labels = [f"{right}, read {found}" for right, found in zip(digits.target[wrong], read, strict=True)]
+labels = [f"{right}, read {wrong_digit}" for right, wrong_digit in zip(digits.target[wrong], read, strict=True)]
 pictures.images(digits.images[wrong], labels, alt="Misread digits, with the correct and the predicted class.")
 
 # %% [markdown]
@@ -469,7 +469,7 @@ print(f"momentum None: differs from the mean of all rows by {(bn.running_mean - 
 #   `grad` of what I freeze, because an optimizer applies any that it finds.
 # - *They ask next:* What happens at the next `model.train()`? It sets the flag everywhere again, so I call `eval()` on the frozen part
 #   after it.
-# - *The trap:* Relying on `no_grad`, which doesn't stop the statistics either.
+# - *The trap:* `no_grad` doesn't stop the statistics either.
 # - *Proof:* `proof-frozen`.
 #
 # ## Common myths
@@ -500,7 +500,7 @@ for mode in (True, False):
 #   bytes](proof-eval-memory) in one network), but the graph is still recorded.
 # - *They ask next:* Is there a layer that can't train in eval mode? Yes, cuDNN's recurrent layers on a GPU, whose backward pass raises an
 #   error unless their forward pass ran in training mode.
-# - *The trap:* Thinking that eval mode computes no gradients. You can train in eval mode, and frozen batch norms are used like that.
+# - *The trap:* Eval mode doesn't turn gradients off. You can train in eval mode, and frozen batch norms are used like that.
 # - *Proof:* `proof-modes-and-gradients`, `proof-modes`.
 #
 # ### Myth · "eval turns BatchNorm off"

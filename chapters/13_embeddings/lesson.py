@@ -97,7 +97,7 @@ print(f"one-hot: {1024 * 50257 * 4 / 1e6:.0f} MB, indices: {1024 * 8 / 1e6:.3f} 
 # - *They ask next:* Is it the same as a linear layer without a bias? It computes the same map, but `nn.Linear` stores the
 #   transpose of the table and needs one-hot inputs. The initialization differs, too: `nn.Embedding` draws from a normal
 #   distribution with a standard deviation of 1.
-# - *The trap:* Feeding word indices to a linear layer as if they were quantities, when their order and distances mean nothing.
+# - *The trap:* Word indices aren't quantities. In a linear layer their order and distances would count, and they mean nothing.
 # - *Proof:* `proof-one-hot`, `proof-one-hot-breaks`.
 #
 # ## `mytorch`: a lookup and its gradient
@@ -109,8 +109,8 @@ print(f"one-hot: {1024 * 50257 * 4 / 1e6:.0f} MB, indices: {1024 * 8 / 1e6:.3f} 
 # %%
 def after(places):
     gradient = np.zeros((4, 2))
-    for place in range(places):
-        gradient[words[place]] += g[place]
+    for position in range(places):
+        gradient[words[position]] += g[position]
     arrows = [((1, (places - 1, 1)), (2, (words[places - 1], 0)))] if places else []
     seen = np.arange(4)[:, None] < places
     given = ("words", words[:, None], seen), ("g", g, seen.repeat(2, 1))
@@ -158,8 +158,7 @@ print("index_put_        ", counted.tolist())
 #   zero.
 # - *Longer:* The same rule holds for any value that is used more than once.
 # - *They ask next:* How large is the gradient? It has the shape of the whole table, unless you ask for a sparse one.
-# - *The trap:* Writing `grad[words] += g`, which keeps only one of the repeated writes, instead of `index_add_`, `scatter_add_` or
-#   `index_put_(accumulate=True)`.
+# - *The trap:* `grad[words] += g` keeps only one of the repeated writes. Use `index_add_`, `scatter_add_` or `index_put_(accumulate=True)`.
 # - *Proof:* `proof-lost-votes`, `proof-repeats`.
 #
 # ## Padding
@@ -215,7 +214,7 @@ pictures.grids(("filled", filled, padding), "→", wrong, ("sum / count", right)
 #   `nn.EmbeddingBag`, which looks up and averages in one step, skips its `padding_idx`.
 # - *They ask next:* Does the row stay zero? Not if `nn.init` or a checkpoint overwrites it, or if an output layer shares
 #   the table.
-# - *The trap:* Expecting `from_pretrained(table, padding_idx=0)` to set the row to zero, although it keeps the table as it is.
+# - *The trap:* `from_pretrained(table, padding_idx=0)` doesn't set the row to zero. It keeps the table as it is.
 # - *Proof:* `proof-padding`, `proof-padded-mean`; the trap: `proof-rapid-fire`.
 
 # %% [markdown]
@@ -256,8 +255,8 @@ pictures.curves(paths, xlabel="step", ylabel="the vector of word 0")
 # - *Longer:* An optimizer skips a parameter whose `.grad` is `None`, but here the parameter is the whole table, which has a
 #   gradient as soon as one word is used.
 # - *They ask next:* How do you avoid it? I use sparse gradients with `SparseAdam`, which updates only the rows that were used.
-# - *The trap:* Concluding that a zero gradient means no step, which is true only if each step is a multiple of the current gradient, as
-#   in SGD, RMSprop and Adagrad without momentum and weight decay.
+# - *The trap:* A zero gradient means no step only if each step is a multiple of the current gradient, as in SGD, RMSprop and Adagrad
+#   without momentum and weight decay.
 # - *Proof:* `proof-unused-rows`.
 #
 # ## Large vocabularies and new tokens
@@ -294,7 +293,7 @@ for rows in (32_000, 256_000):
 #   tied, tie them again after resizing.
 # - *They ask next:* Why not draw them as `nn.Embedding` does? Its standard deviation is 1, while GPT-2's rows start at 0.02, so a
 #   new logit would be about fifty times too large.
-# - *The trap:* Creating the optimizer before resizing, so that it still holds the old table.
+# - *The trap:* An optimizer that was created before resizing still holds the old table.
 # - *Proof:* `proof-new-row`.
 #
 # **Interview · Why do language models share the table with the output layer?**
@@ -304,8 +303,7 @@ for rows in (32_000, 256_000):
 #   where the share is small, often keep two tables.
 # - *Longer:* The table then receives two gradients: a sparse one from the lookup, and a dense one from the softmax that reaches
 #   all rows.
-# - *The trap:* Assigning a copy, although both modules must hold the same `Parameter` object, even after the model has been moved or
-#   loaded.
+# - *The trap:* A copy isn't tied: both modules must hold the same `Parameter` object, even after the model has been moved or loaded.
 # - *Proof:* the shared row in `proof-padding`.
 #
 # **Interview · Your vocabulary grows from 32k to 256k. What does it cost?**
@@ -316,7 +314,7 @@ for rows in (32_000, 256_000):
 #   vocabulary, and English went from 3.17 to 3.94 characters a token ([report](https://arxiv.org/abs/2407.21783)). The logits never have
 #   to exist at once, because the loss can be computed in chunks ([chapter 22b](22b_memory.ipynb)).
 # - *They ask next:* Which rows suffer? The rare ones, which get few gradients.
-# - *The trap:* Trying to speed up the lookup, whose cost doesn't depend on the number of rows.
+# - *The trap:* There is nothing to gain from a faster lookup, whose cost doesn't depend on the number of rows.
 # - *Proof:* `proof-new-row`; the lookup: `proof-one-hot-breaks`.
 #
 # ## Milestone: vectors from a book
@@ -332,10 +330,10 @@ from pathlib import Path
 
 text = re.findall("[a-z]+", Path("files/alice.txt").read_text().lower())
 vocabulary = [word for word, count in Counter(text).most_common() if count >= 20]
-number, size = {word: place for place, word in enumerate(vocabulary)}, len(vocabulary)
+number, size = {word: position for position, word in enumerate(vocabulary)}, len(vocabulary)
 ids = np.array([number.get(word, size) for word in text])  # one number for all rare words
 pairs = [ids * (size + 1) + np.roll(ids, -distance) for distance in (-2, -1, 1, 2)]
-counts = [np.bincount(each, minlength=(size + 1) ** 2).reshape(size + 1, -1)[:size, :150] for each in pairs]
+counts = [np.bincount(pair, minlength=(size + 1) ** 2).reshape(size + 1, -1)[:size, :150] for pair in pairs]
 shares = np.concatenate(counts, 1) / np.concatenate(counts, 1).sum(1, keepdims=True)  # of the 150 most frequent words
 
 # %% tags=["proof-milestone"]
@@ -377,7 +375,7 @@ def nearest(table, word, count):
     unit = table / (table * table).sum(1, keepdim=True).sqrt()
     cosine = unit @ unit[number[word]]
     found = cosine.argsort(descending=True)[1 : count + 1]  # place 0 is the word itself
-    return {vocabulary[each]: cosine[each].item() for each in found.tolist()}
+    return {vocabulary[number]: cosine[number].item() for number in found.tolist()}
 
 
 for word, other in (("king", "queen"), ("he", "she"), ("down", "up")):
@@ -421,8 +419,7 @@ print("cosines with row 0: ", (points / lengths) @ (points / lengths)[0])
 #   faster. Retrieval works the same way, with vectors of whole texts.
 # - *They ask next:* Why not the dot product? With it, a long vector can beat a more similar one and even the word itself, as the third
 #   point does above.
-# - *The trap:* Forgetting that the first result is the word itself, and that a row of zeros, such as the padding row, gives 0 /
-#   0.
+# - *The trap:* The first result is the word itself, and a row of zeros, such as the padding row, gives 0 / 0.
 # - *Proof:* `proof-cosine`, `proof-neighbours`.
 #
 # ### Text embeddings for retrieval: in-batch negatives
@@ -451,7 +448,7 @@ for name, these, temperature in (("matches", texts, 1.0), ("matches", texts, 0.0
 # - *Longer:* Random negatives soon become too easy, so *hard negatives*, which an earlier model ranks high by mistake, are added.
 # - *They ask next:* Why not read query and text together? Such a cross-encoder is more accurate, but it can't index texts in
 #   advance, so it is used only to rerank hits.
-# - *The trap:* Duplicates in a batch, which become false negatives.
+# - *The trap:* Duplicates in a batch become false negatives.
 # - *Proof:* `proof-in-batch-negatives`; you write the loss in an exercise of [chapter 16](16_losses_and_optimizers.ipynb).
 #
 # ## Edge cases
@@ -481,7 +478,7 @@ for name, case in (cases | {"too large": 4, "negative": -1, "a float": 1.0}).ite
 #   and why the process has to be restarted.
 # - *They ask next:* What do you check first? Compare the smallest and the largest index with the number of rows. Typical causes
 #   are tokens that were added to the tokenizer but not to the table, labels that count from 1, and padding of −1.
-# - *The trap:* Taking −1 for the last row, as in indexing, when a lookup refuses it.
+# - *The trap:* −1 isn't the last row, as in indexing; a lookup refuses it.
 # - *Proof:* `proof-edges`, `proof-rapid-fire`.
 #
 # ## The real one
@@ -571,5 +568,5 @@ print(f"{len(used)} of 50257 rows, {sparse / 1e6:.1f} MB; dense: {dense / 1e6:.1
 #   the optimizer's work then grow with the batch and not with the table.
 # - *Longer:* `SparseAdam` updates its two means only for the rows that were used, so it isn't quite Adam: the means of rare words go
 #   stale. They still fill two whole tables, too.
-# - *The trap:* Expecting a faster forward pass, which is a lookup either way.
+# - *The trap:* The forward pass doesn't get faster: it is a lookup either way.
 # - *Proof:* `proof-sparse`; what it avoids: `proof-unused-rows`.

@@ -38,7 +38,7 @@ print(f"each word's vector differs by at most {(one - other.flip(1)).abs().max()
 # - *They ask next:* Doesn't a causal mask give the order away? In part. If you swap two tokens, a single layer gives every later position
 #   the same result, but a second layer doesn't. So deep causal models can learn order without positions (*NoPE*), as some layers of Llama 4
 #   do.
-# - *The trap:* Building a model from `nn.TransformerEncoder` and forgetting the positions, which PyTorch doesn't add.
+# - *The trap:* PyTorch's `nn.TransformerEncoder` doesn't add the positions, so models built from it often lack them.
 # - *Proof:* `proof-order`, `proof-causal`.
 
 # %% [markdown]
@@ -77,10 +77,10 @@ torch.manual_seed(1)
 q, k, v = (torch.randn(3, 4) for _ in range(3))
 scores = q @ k.T / math.sqrt(4)
 weights = scores.softmax(-1)
-print("sums of the rows:", [round(each, 3) for each in weights.sum(1).tolist()])
+print("sums of the rows:", [round(total, 3) for total in weights.sum(1).tolist()])
 print(f"differs from the library by {(weights @ v - F.scaled_dot_product_attention(q, k, v)).abs().max().item():.4f}")
 names = {"scores": scores, "weights": weights, "weights @ v": weights @ v}
-shown = [(name, [[round(each, 1) for each in row] for row in x.tolist()]) for name, x in names.items()]
+shown = [(name, [[round(value, 1) for value in row] for row in x.tolist()]) for name, x in names.items()]
 pictures.grids(shown[0], "softmax", shown[1], "@ v", shown[2])
 
 # %% [markdown]
@@ -91,7 +91,7 @@ pictures.grids(shown[0], "softmax", shown[1], "@ v", shown[2])
 # - *Longer:* The score matrix has length × length entries, but FlashAttention computes the same result in tiles and never stores it
 #   ([chapter 22b](22b_memory.ipynb)).
 # - *They ask next:* What dominates for short sequences? The projections around it, whose cost grows linearly with the length.
-# - *The trap:* Applying softmax along the wrong dimension, when it has to run over the *keys*, so that each row sums to 1.
+# - *The trap:* The softmax has to run over the *keys*, so that each row sums to 1. Along the wrong dimension the shapes fit as well.
 # - *Proof:* `proof-lookup`; memory: `proof-rapid-fire`; exercise 7 measures the cost.
 #
 # ### Why three projections?
@@ -116,7 +116,7 @@ for name, other in (("shared", a), ("separate", b)):
 # - *Longer:* A pronoun should find its noun without the noun finding the pronoun, so the scores have to be asymmetric. Separate values
 #   allow the content that is passed on to differ from the content that is matched.
 # - *They ask next:* Then why is there an output projection? To mix the heads' results, which until then are only concatenated.
-# - *The trap:* Taking them for three inputs, when in self-attention all three are projections of the same vectors.
+# - *The trap:* They aren't three inputs: in self-attention all three are projections of the same vectors.
 # - *Proof:* `proof-three-projections`.
 #
 # ### Why divide by $\sqrt d$?
@@ -133,15 +133,15 @@ def measure(width, divisor):
     (weights @ torch.randn(500, 16, 1)).sum().backward()
     gradient = q.grad.norm(dim=-1)
     found = scores.std(), weights.amax(-1).mean(), gradient.median(), (gradient < 1e-3).float().mean()
-    return [each.item() for each in found]
+    return [result.item() for result in found]
 
 
 widths, lines = [1, 4, 16, 64, 256, 1024], {}
 for name, divisor in {"by 1": lambda d: 1, "by √d": math.sqrt, "by d": lambda d: d}.items():
     rows = list(zip(*[measure(d, divisor(d)) for d in widths], strict=True))
-    lines[name] = [round(each, 2) for each in rows[2]]
+    lines[name] = [round(weight, 2) for weight in rows[2]]
     for what, row in zip(("spread", "largest weight", "median gradient", "share < 0.001"), rows, strict=True):
-        print(f"{name:5} {what:15}", *(f"{each:6.2f}" for each in row))
+        print(f"{name:5} {what:15}", *(f"{weight:6.2f}" for weight in row))
 pictures.curves(lines, widths, xlabel="width d", ylabel="norm of the gradient at q, median", log="x")
 
 # %% [markdown]
@@ -157,7 +157,7 @@ pictures.curves(lines, widths, xlabel="width d", ylabel="norm of the gradient at
 #   hardly any gradient.
 # - *Longer:* $d$ is the width of one head, not of the model.
 # - *They ask next:* Could you learn the scale? Yes: it is only a temperature, and $1/\sqrt d$ is a good initial value.
-# - *The trap:* Dividing by $d$ instead, which gives a wide head nearly equal weights and a small gradient at the start.
+# - *The trap:* If you divide by $d$ instead, a wide head gets nearly equal weights and a small gradient at the start.
 # - *Proof:* `proof-scale`.
 #
 # ## Masks
@@ -204,7 +204,7 @@ pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt="2.3 with a cau
 allowed = torch.ones(5, 5, dtype=torch.bool).tril()
 q = k = v = torch.randn(5, 4)
 before = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-k2, v2 = (torch.cat([each[:3], torch.full((2, 4), 9.0)]) for each in (k, v))  # another future
+k2, v2 = (torch.cat([tensor[:3], torch.full((2, 4), 9.0)]) for tensor in (k, v))  # another future
 after = F.scaled_dot_product_attention(q, k2, v2, is_causal=True)
 print("positions that changed:", (before != after).any(1).tolist())
 words, swapped = q, q[[1, 0, 2, 3, 4]]  # the first two words change places
@@ -242,7 +242,8 @@ print("no key left:", attend(x, x, x, ~nowhere)[0, 0, :2], layer(x, x, x, nowher
 #   mode and change a later token: no earlier output may change.
 # - *Longer:* A padding mask hides keys, with one row for each sentence. Both masks are added to the scores, so they can be combined.
 # - *They ask next:* Why not multiply the weights by 0 after softmax? The hidden scores would still be in the denominator.
-# - *The trap:* Mixing up the two masks: `True` means *attend* in `scaled_dot_product_attention`, and *ignore* in `MultiheadAttention`.
+# - *The trap:* The two masks are easily confused: `True` means *attend* in `scaled_dot_product_attention`, and *ignore* in
+#   `MultiheadAttention`.
 # - *Proof:* `proof-causal`, `proof-mask-meaning`; a leak: `proof-leak`; exercise 6 is about the denominator.
 #
 # **Interview · BERT or GPT: what is the difference?**
@@ -253,7 +254,7 @@ print("no key left:", attend(x, x, x, ~nowhere)[0, 0, :2], layer(x, x, x, nowher
 #   learns from those alone; GPT learns from each token.
 # - *They ask next:* When do you use which? To write text, the causal one, whereas for classification a smaller bidirectional one often
 #   suffices.
-# - *The trap:* Calling GPT the decoder of the first transformer, which also attends to an encoder that GPT doesn't have.
+# - *The trap:* GPT isn't the decoder of the first transformer, which also attends to an encoder that GPT doesn't have.
 # - *Proof:* `proof-leak`, `proof-causal`, `proof-cross-attention`.
 
 # %% [markdown]
@@ -287,7 +288,7 @@ print("the last source word changed, so did positions", (before != after).any(-1
 # - *Longer:* Keys and values of the source are computed once and reused for every token that is written, so this cache doesn't grow.
 # - *They ask next:* Why did decoder-only models win? With source and target in one sequence, self-attention does both jobs. That leaves
 #   one stack and one objective, and every token gives a training signal.
-# - *The trap:* Giving the cross-attention a causal mask as well, so that the first word sees only the first source word.
+# - *The trap:* With a causal mask on the cross-attention as well, the first word would see only the first source word.
 # - *Proof:* `proof-cross-attention`.
 #
 # ## Heads
@@ -300,10 +301,12 @@ import numpy as np
 x = np.random.default_rng(0).normal(size=(1, 5, 12)).astype("float32")
 for heads in (1, 3, 12):
     theirs, mine = (lib.nn.MultiheadAttention(12, heads, batch_first=True) for lib in (torch, mytorch))
-    mine.load_state_dict({key: mytorch.tensor(each.tolist()) for key, each in theirs.state_dict().items()})
-    both = [each(*[lib.tensor(x)] * 3, average_attn_weights=False) for lib, each in ((torch, theirs), (mytorch, mine))]
+    mine.load_state_dict({key: mytorch.tensor(tensor.tolist()) for key, tensor in theirs.state_dict().items()})
+    both = [
+        layer(*[lib.tensor(x)] * 3, average_attn_weights=False) for lib, layer in ((torch, theirs), (mytorch, mine))
+    ]
     gap = max(np.abs(np.subtract(a.tolist(), b.tolist())).max() for a, b in zip(*both, strict=True))
-    count = sum(each.numel() for each in mine.parameters())
+    count = sum(parameter.numel() for parameter in mine.parameters())
     print(f"{heads:2} heads: {count} parameters, weights {tuple(both[1][1].shape)}, largest difference {gap:.4f}")
 
 # %% [markdown] given="mytorch.nn.attention:MultiheadAttention.merged mytorch.nn.attention:TransformerEncoderLayer.forward"
@@ -317,8 +320,7 @@ for heads in (1, 3, 12):
 #   blend them into one mean.
 # - *Longer:* Each head is `embed_dim / num_heads` wide, so the number of parameters stays the same.
 # - *They ask next:* What is the shape inside? (N, heads, L, d): split the last dimension, then swap heads and length.
-# - *The trap:* Reshaping to (N, heads, L, d) without the swap, which runs but mixes positions
-#   ([chapter 03](03_views_and_layout.ipynb)).
+# - *The trap:* A reshape to (N, heads, L, d) without the swap runs but mixes positions ([chapter 03](03_views_and_layout.ipynb)).
 # - *Proof:* `proof-heads`.
 #
 # ## A transformer block
@@ -332,7 +334,7 @@ for heads in (1, 3, 12):
 
 # %% tags=["proof-block-size"]
 blocks = [nn.TransformerEncoderLayer(width, 4, 4 * width) for width in (64, 128, 256)]
-print([round(sum(each.numel() for each in b.parameters()) / b.linear1.in_features**2, 2) for b in blocks])
+print([round(sum(parameter.numel() for parameter in b.parameters()) / b.linear1.in_features**2, 2) for b in blocks])
 
 # %% [markdown]
 # Attention has four projections from $d$ to $d$, and the two linear layers go to $4d$ and back, which makes $4d^2 + 8d^2$. Biases and norms
@@ -346,7 +348,7 @@ print([round(sum(each.numel() for each in b.parameters()) / b.linear1.in_feature
 #   serves as the output layer as well, so with the positions it is 124 million.
 # - *They ask next:* How much work is that? About 2 FLOPs per parameter and token in the forward pass, and 6 with the backward pass
 #   ([chapter 22b](22b_memory.ipynb)), to which the attention scores are added.
-# - *The trap:* Multiplying by the number of heads, although the heads share the width and their number doesn't change the parameters.
+# - *The trap:* Don't multiply by the number of heads. They share the width, so their number doesn't change the parameters.
 # - *Proof:* `proof-block-size`, `proof-heads`.
 #
 # In the first transformer the norm came *after* the addition (post-norm), whereas GPT-2 put it *before*, inside the branch (pre-norm). The
@@ -382,7 +384,7 @@ print(deep("pre-norm"), deep("post-norm"), deep("no sums"), sep="\n")
 # - *Longer:* With pre-norm no block normalizes the sum itself, so it grows with depth, and a GPT therefore ends with one more norm.
 # - *They ask next:* Which one trains more easily? Pre-norm, because post-norm usually needs a warm-up of the learning rate ([Xiong et al.
 #   2020](https://arxiv.org/abs/2002.04745)).
-# - *The trap:* Forgetting the last norm of a pre-norm model.
+# - *The trap:* Many forget the last norm of a pre-norm model.
 # - *Proof:* `proof-residual`.
 #
 # ## Milestone: GPT on your library
@@ -429,10 +431,10 @@ Simple is better than complex.
 Complex is better than complicated.
 """
 letters = sorted(set(text))
-numbers = np.array([letters.index(each) for each in text])
+numbers = np.array([letters.index(letter) for letter in text])
 model, losses = train(mytorch, mine, numbers, 250, vocab_size=len(letters))
 written = model.generate(mytorch.tensor(numbers[None, :9]), 21, top_k=1)[0].tolist()  # after "Beautiful"
-print("".join(letters[each] for each in written))
+print("".join(letters[number] for number in written))
 pictures.curves({"mytorch": losses}, xlabel="step", ylabel="loss (nats)", alt="It falls to a few tenths.")
 
 # %% [markdown] tags=["short"]
@@ -450,7 +452,7 @@ def second_block_sees(tokens):
 
 
 tokens = mytorch.tensor([written])
-longer, shorter, slid = (second_block_sees(each) for each in (tokens, tokens[:, :-1], tokens[:, 1:]))
+longer, shorter, slid = (second_block_sees(part) for part in (tokens, tokens[:, :-1], tokens[:, 1:]))
 print(f"a token more: earlier positions moved by {(longer[:, :-1] - shorter).abs().max().item():.3f}")
 print(f"after the window slid: by at least {min(0.5, (longer[:, 1:] - slid).abs().max().item())}")
 print(f"positions through the model for 100 tokens: {sum(range(1, 101))}, or 100 with a cache")
@@ -477,8 +479,7 @@ for causal in (True, False):
 #   attention* lets several query heads share one head of keys and values, which makes the cache that many times smaller
 #   ([chapter 24b](24b_llama.ipynb)).
 # - *They ask next:* Why aren't queries cached? Each is used once, at its own position.
-# - *The trap:* Passing `is_causal=True`, which shows the new token only the first key, or giving it position 0 instead of the cache's
-#   length.
+# - *The trap:* `is_causal=True` shows the new token only the first key, and its position isn't 0 but the cache's length.
 # - *Proof:* `proof-KV-cache`, `proof-causal-corner`.
 
 # %% [markdown] tags=["short"]
@@ -493,7 +494,7 @@ for causal in (True, False):
 from course import check
 
 print("1.", 8 * 12 * 1024 * 1024 * 4 / 1e6, "MB")
-print("2.", sum(each.numel() for each in layer.parameters()), "=", 4 * 8 * 8 + 4 * 8)
+print("2.", sum(parameter.numel() for parameter in layer.parameters()), "=", 4 * 8 * 8 + 4 * 8)
 q, k, v = torch.randn(3, 4), torch.randn(5, 4), torch.randn(5, 7)
 print("3.", tuple(F.scaled_dot_product_attention(q, k, v).shape))
 print("5.", type(check.error(F.scaled_dot_product_attention, q, v, k)).__name__)
@@ -535,12 +536,12 @@ def draw(layer, head):
     handle = model.transformer.h[layer].attn.c_attn.register_forward_hook(lambda module, args, out: seen.append(out))
     model(mytorch.tensor([written]))
     handle.remove()
-    q, k, _ = (each[0, :, head * 12 : head * 12 + 12] for each in seen[0].split(48, 2))
+    q, k, _ = (part[0, :, head * 12 : head * 12 + 12] for part in seen[0].split(48, 2))
     scores = (q @ k.mT / math.sqrt(12)).masked_fill(mytorch.ones(len(q), len(q)).triu(1) > 0, -math.inf)
     ax = pictures.axes(6, 5.4)
     shown = ax.imshow(scores.softmax(-1).tolist(), cmap=clear_to_blue, vmin=0, vmax=1)
     ax.figure.colorbar(shown, ax=ax, label="attention weight")
-    characters = [letters[each] for each in written]
+    characters = [letters[number] for number in written]
     ax.set(xlabel="key", ylabel="query", xticks=range(len(q)), yticks=range(len(q)))
     ax.set_xticklabels(characters), ax.set_yticklabels(characters)
     return pictures.publish(ax, alt=f"Weights of head {head} in block {layer}, none above the diagonal.")
@@ -585,8 +586,8 @@ for depth in (1, 2, 3):
 # - *Longer:* Mistral 7B used a window of 4,096 in every layer. Gemma 2 and 3 mix windowed layers with layers of full attention, which
 #   preserve exact retrieval over long distances.
 # - *They ask next:* What if you drop the first tokens from the cache? Quality often collapses, so keep a few as *attention sinks*.
-# - *The trap:* Computing all scores and then masking them with a window, which saves nothing. You save time and memory only with a
-#   kernel that skips the masked tiles.
+# - *The trap:* If you compute all scores and then mask them with a window, you save nothing. You save time and memory only with a kernel
+#   that skips the masked tiles.
 # - *Proof:* `proof-window`.
 #
 # ### The real one

@@ -131,7 +131,7 @@ for name in ("norm of all gradients", "the same, clipped"):
 #   whereas exploding ones make the loss jump or become `nan`.
 # - *They ask next:* What helps? Against exploding gradients, I clip the norm, and against vanishing ones, I use attention, or an
 #   LSTM or GRU whose gates start by keeping the state.
-# - *The trap:* Expecting clipping to cure both. It can't bring back a gradient that is 0, and it turns an infinite one into `nan`.
+# - *The trap:* Clipping doesn't cure both. It can't bring back a gradient that is 0, and it turns an infinite one into `nan`.
 # - *Proof:* `proof-vanishing`, `proof-explodes`, `proof-gradient-over-time`.
 #
 # ### Truncated backpropagation
@@ -168,9 +168,9 @@ for retain in (False, True):
 #   a later one.
 # - *They ask next:* What if you forget `detach`? The second `backward` raises an error, because the graph of the first segment
 #   has been freed.
-# - *The trap:* Answering that error with `retain_graph=True`. The graph then grows from segment to segment, and after an
-#   optimizer step `backward` raises another error because it needs the old weights. Passing no state on is wrong as well, since
-#   the network then starts every segment from zeros.
+# - *The trap:* `retain_graph=True` is the wrong answer to that error. The graph then grows from segment to segment, and after an optimizer
+#   step `backward` raises another error because it needs the old weights. Passing no state on is wrong as well, since the network then
+#   starts every segment from zeros.
 # - *Proof:* `proof-truncated`.
 #
 # ## LSTM: remember by adding
@@ -226,7 +226,7 @@ pictures.curves(lines, range(60), xlabel="steps back", ylabel="gradient norm", l
 # - *Longer:* The network learns when to keep and when to forget, but it should begin by keeping. For a horizon of T steps, I
 #   start with a forget bias of about ln(T − 1), because the usual bias of 1 fits only about four steps.
 # - *They ask next:* Can its gradients still explode? Yes, through $h$ and $U$, so I clip them.
-# - *The trap:* Believing that LSTMs don't have vanishing gradients, although they do as PyTorch initializes them.
+# - *The trap:* LSTMs do have vanishing gradients as PyTorch initializes them.
 # - *Proof:* `proof-gradient-over-time`, `proof-recall`.
 #
 # ### Does the initialization matter?
@@ -263,7 +263,7 @@ for name, (kind, *bias) in runs.items():
     seeds = [train(kind, *bias, seed=seed) for seed in range(3)]
     tens = torch.tensor(seeds).reshape(3, 12, 10).mean(2)  # the mean of each ten steps
     lines[name] = tens.mean(0).tolist()
-    print(f"{name:16} loss of the last ten steps, three seeds:", [round(each) for each in tens[:, -1].tolist()])
+    print(f"{name:16} loss of the last ten steps, three seeds:", [round(loss) for loss in tens[:, -1].tolist()])
 about = "The loss stays near 1; with a bias of ln 29, GRU and LSTM bring it to 0 in 120 steps."
 pictures.curves(lines, range(10, 121, 10), xlabel="step", ylabel="loss, mean of three seeds", alt=about)
 
@@ -283,7 +283,7 @@ pictures.curves(lines, range(10, 121, 10), xlabel="step", ylabel="loss, mean of 
 #   step costs the same even after a million tokens.
 # - *They ask next:* Are RNNs gone? No. They run on streams and small devices, and state-space models such as Mamba are recurrences again,
 #   although linear ones.
-# - *The trap:* Saying that LSTMs solved long memory. Unless their gates start out near 1, the distant past gets no gradient.
+# - *The trap:* LSTMs haven't solved long memory. Unless their gates start out near 1, the distant past gets no gradient.
 # - *Proof:* `proof-gradient-over-time`, `proof-recall`.
 
 # %% [markdown] tags=["short"]
@@ -328,8 +328,8 @@ for pairs in (4, 16, 64, 256):
     keys, values = torch.nn.functional.normalize(torch.randn(pairs, 32), dim=1), torch.randn(pairs, 32)
     state = keys.T @ values  # 32 × 32, however many pairs there are
     answers = {"linear": keys @ state, "softmax": (50 * keys @ keys.T).softmax(1) @ values}
-    nearest = {name: (each[:, None] - values).square().sum(2).argmin(1) for name, each in answers.items()}
-    correct = {name: f"{(each == torch.arange(pairs)).float().mean().item():.0%}" for name, each in nearest.items()}
+    nearest = {name: (answer[:, None] - values).square().sum(2).argmin(1) for name, answer in answers.items()}
+    correct = {name: f"{(choice == torch.arange(pairs)).float().mean().item():.0%}" for name, choice in nearest.items()}
     print(f"{pairs:3} pairs in a state of width 32, recalled:", correct)
 
 # %% [markdown]
@@ -344,7 +344,7 @@ for pairs in (4, 16, 64, 256):
 # - *Longer:* The factors still depend on the input, so the model is *selective*: it can decide what to forget. They just don't
 #   depend on the state.
 # - *They ask next:* Does inference need the scan? No, it takes one cheap step per token, with a state that doesn't grow.
-# - *The trap:* Concluding that a linear recurrence can't learn nonlinear functions. The layers between two recurrences aren't linear.
+# - *The trap:* A linear recurrence doesn't make the network linear. The layers between two recurrences aren't linear.
 # - *Proof:* `proof-scan`.
 #
 # **Interview · Why do hybrid models mix recurrent layers with attention?**
@@ -355,7 +355,7 @@ for pairs in (4, 16, 64, 256):
 #   same depth. Qwen3-Next and Kimi Linear have one in four. Their recurrent layers use the *delta rule*, with which a new value
 #   replaces the old one under its key instead of mixing with it ([chapter 26](26_whiteboard_decoder.ipynb)).
 # - *They ask next:* Which tasks show the difference? Copying, and looking something up in a long context. Perplexity hardly shows it.
-# - *The trap:* Comparing the models only on short texts, which fit into the state.
+# - *The trap:* Short texts fit into the state, so a comparison on them alone says nothing.
 # - *Proof:* `proof-capacity`.
 #
 # ## Output shapes of `nn.LSTM`
@@ -381,7 +381,7 @@ print(*(f"{name} differ by {gap.abs().max().item():.1f}" for name, gap in ends.i
 #   `proj_size`, `output` and `h` have that width, and only `c` has H.
 # - *They ask next:* What represents a whole sentence in a bidirectional layer? `cat([h[-2], h[-1]], -1)`, the last states of the two
 #   directions.
-# - *The trap:* Using `output[:, -1]` of a batch-first layer, whose backward half comes from a direction that has made only one step.
+# - *The trap:* In `output[:, -1]` of a batch-first layer, the backward half comes from a direction that has made only one step.
 # - *Proof:* `proof-outputs`.
 #
 # ## Milestone: a bidirectional LSTM on a packed batch
@@ -394,7 +394,7 @@ source = torch.nn.LSTM(4, 5, num_layers=2, bidirectional=True)
 batch, losses = torch.randn(6, 3, 4), {}
 for library in (torch, mytorch):
     model = library.nn.LSTM(4, 5, num_layers=2, bidirectional=True)
-    weights = {name: library.tensor(each.numpy()) for name, each in source.state_dict().items()}
+    weights = {name: library.tensor(tensor.numpy()) for name, tensor in source.state_dict().items()}
     model.load_state_dict(weights)
     x = library.tensor(batch.numpy())
     x = library.nn.utils.rnn.pack_padded_sequence(x, [4, 6, 2], enforce_sorted=False)
@@ -402,9 +402,9 @@ for library in (torch, mytorch):
     for _ in range(3):
         loss = (model(x)[1][0] - 1).square().mean()
         loss.backward()
-        for each in model.parameters():
-            each.data -= each.grad
-            each.grad = None
+        for parameter in model.parameters():
+            parameter.data -= parameter.grad
+            parameter.grad = None
         found.append(round(loss.item(), 4))
 print(losses)
 
@@ -420,7 +420,7 @@ print(losses)
 import warnings
 
 layer = torch.nn.LSTM(8, 16)
-print("1.", sum(each.numel() for each in layer.parameters()))
+print("1.", sum(parameter.numel() for parameter in layer.parameters()))
 print("2.", [tuple(layer(torch.ones(steps, 1, 8))[0].shape) for steps in (2, 50)])
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
@@ -468,7 +468,7 @@ for kind, parts in {"RNN": "h", "LSTM": "ifgo", "GRU": "rzn"}.items():
     both = zip(layer.bias_ih_l0.grad.split(16), layer.bias_hh_l0.grad.split(16), strict=True)
     equal = [torch.allclose(one, other, atol=1e-4) for one, other in both]
     differ = [part for part, same in zip(parts, equal, strict=True) if not same]
-    count = sum(each.numel() for each in layer.parameters())
+    count = sum(parameter.numel() for parameter in layer.parameters())
     print(f"{kind:4} {count} parameters; the two biases get different gradients in: {differ}")
 
 # %% [markdown]
@@ -483,8 +483,7 @@ for kind, parts in {"RNN": "h", "LSTM": "ifgo", "GRU": "rzn"}.items():
 #   replaces a part of what was there.
 # - *They ask next:* Why two biases? In LSTMs one would be enough, but in PyTorch's GRU the reset gate multiplies after the product with U,
 #   so the candidate's second bias matters.
-# - *The trap:* Loading weights from a framework that applies the reset gate before the product: the shapes may fit, but the outputs
-#   differ.
+# - *The trap:* Some frameworks apply the reset gate before the product: their weights may fit in shape, but the outputs differ.
 # - *Proof:* `proof-two-biases`.
 
 # %% [markdown]
@@ -500,10 +499,10 @@ layer = torch.nn.GRU(1, 4)
 sentences = [torch.tensor([[5.0]]), torch.tensor([[1.0], [2.0], [3.0]]), torch.tensor([[7.0], [8.0]])]
 padded = rnn.pad_sequence(sentences)
 packed = rnn.pack_padded_sequence(padded, [1, 3, 2], enforce_sorted=False)
-alone = torch.stack([layer(each)[1][0] for each in sentences])
+alone = torch.stack([layer(sentence)[1][0] for sentence in sentences])
 for name, state in {"padded": layer(padded)[1], "packed": layer(packed)[1]}.items():
     moved = (state[0] - alone).abs().amax(1)
-    print(f"{name}: last states differ from those alone by", [round(each, 1) for each in moved.tolist()])
+    print(f"{name}: last states differ from those alone by", [round(distance, 1) for distance in moved.tolist()])
 print("batch sizes", packed.batch_sizes.tolist(), " order", packed.sorted_indices.tolist())
 table = padded[:, packed.sorted_indices, 0].int()
 pictures.grids(("sorted, padded (T, N)", table, table > 0), "→", ("packed data", packed.data.T.int()))
@@ -520,7 +519,7 @@ pictures.grids(("sorted, padded (T, N)", table, table > 0), "→", ("packed data
 #   instead of applying a mask.
 # - *They ask next:* What do you do without packing? Take `output` at each sequence's last step, which is correct for layers that only
 #   read forward. A backward direction, however, starts in the padding, and a second layer reads what that direction wrote.
-# - *The trap:* Sorting by hand and forgetting to restore the order, although `enforce_sorted=False` does both.
+# - *The trap:* If you sort by hand, you have to restore the order. `enforce_sorted=False` does both.
 # - *Proof:* `proof-padding`.
 
 # %% [markdown]

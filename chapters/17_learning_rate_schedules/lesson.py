@@ -104,8 +104,8 @@ pictures.slider(draw, start=start, warmup=[1, 20, 50], lowest=[0.0, 0.05, 0.3], 
 # - *Longer:* With one function, the warm-up's length is subtracted in one place. With `SequentialLR` you have to give it to `LinearLR`, to the
 #   milestone, and in `T_max`, which counts only the steps after the warm-up.
 # - *They ask next:* Why `min(1.0, …)`? Without it the cosine climbs again after `total`.
-# - *The trap:* Returning a rate. `LambdaLR` expects a factor and multiplies it by each group's initial rate; a list of functions gives each
-#   parameter group its own.
+# - *The trap:* The function doesn't return a rate. `LambdaLR` expects a factor and multiplies it by each group's initial rate; a list of
+#   functions gives each parameter group its own.
 # - *Proof:* `proof-function`.
 
 # %% [markdown]
@@ -164,8 +164,8 @@ def lengths(gradients, beta1=0.9, beta2=0.999):
 
 columns = {"noise": lengths(noise), "always 1": lengths(np.ones((100, 1))), "noise, β₁ = 0": lengths(noise, 0.0)}
 columns["noise, β₂ = 0.95"] = lengths(noise, 0.9, 0.95)
-for name, found in columns.items():
-    print(f"{name:16} mean step in lr:", {t: f"{found[t - 1]:.1f}" for t in (1, 2, 5, 20, 100)})
+for name, column in columns.items():
+    print(f"{name:16} mean step in lr:", {t: f"{column[t - 1]:.1f}" for t in (1, 2, 5, 20, 100)})
 warm = [length * min(1, t / 20) for t, length in enumerate(columns["noise"], 1)]
 print(f"noise: the longest step with a warm-up over 20 steps is {max(warm):.1f}")
 pictures.curves({"no warm-up": columns["noise"], "warm-up": warm}, xlabel="step", ylabel="mean step (lr)")
@@ -185,8 +185,8 @@ pictures.curves({"no warm-up": columns["noise"], "warm-up": warm}, xlabel="step"
 #   cosine ends below 0.2 with a warm-up, and between 0.4 and 1.5 without one.
 # - *They ask next:* How long do you warm up? A few hundred to a few thousand updates are common for Transformers. A rule of thumb
 #   for the estimate of the mean square is $2 / (1 - \beta_2)$: 2,000 updates for 0.999, but only 40 for 0.95, so measure.
-# - *The trap:* Leaving out the schedule because Adam adapts. It adapts the scale of each weight, but `lr` still sets the length, and
-#   [each schedule ended lower](proof-sweep) at its best peak.
+# - *The trap:* "Adam adapts, so it needs no schedule." It adapts the scale of each weight, but `lr` still sets the length, and [each
+#   schedule ended lower](proof-sweep) at its best peak.
 # - *Proof:* `proof-warm-up`; with and without: `proof-sweep`.
 
 # %% [markdown] tags=["short"]
@@ -200,8 +200,8 @@ import warnings
 def used(order):
     optimizer, rates = torch.optim.SGD([torch.zeros(1)], lr=1.0), []
     scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
-    for each in order * 4:
-        if each == "optimizer":
+    for batch in order * 4:
+        if batch == "optimizer":
             rates.append(optimizer.param_groups[0]["lr"])
             optimizer.step()
         else:
@@ -224,7 +224,7 @@ print(str(caught[0].message)[:91])
 #   warning appears with mixed precision when the `GradScaler` skips the first optimizer step, and there it is harmless.
 # - *They ask next:* Once an epoch or once a batch? The scheduler only counts its own steps, so `step_size=30` means 30 epochs or 30 batches,
 #   depending on where you call it. One cycle and warm-up usually count batches.
-# - *The trap:* Moving the call from the end of the epoch into the inner loop, and keeping numbers that counted epochs.
+# - *The trap:* If the call moves from the end of the epoch into the inner loop, the numbers that counted epochs have to change too.
 # - *Proof:* `proof-order`; what counts: `proof-accumulation`.
 
 # %% [markdown]
@@ -310,9 +310,9 @@ peaks = [0.003, 0.01, 0.03, 0.1, 0.3]
 for name, make in kinds.items():
     ends = [[train(make, lr, "Adam", library=torch, seed=seed)[1] for seed in range(3)] for lr in peaks]
     best = min(ends, key=np.mean)
-    for place, each in {"0.003": ends[0], "its best": best, "0.3": ends[-1]}.items():
-        bound = next(bound for bound in (0.05, 0.2, 0.5, 3) if max(each) < bound)
-        print(f"{name:15} at {place:8} below {bound} on each seed")
+    for peak, losses in {"0.003": ends[0], "its best": best, "0.3": ends[-1]}.items():
+        bound = next(bound for bound in (0.05, 0.2, 0.5, 3) if max(losses) < bound)
+        print(f"{name:15} at {peak:8} below {bound} on each seed")
     kinds[name] = np.mean(ends, 1)
 about = (
     "At the lowest peak rate the constant rate has the lowest loss; at the highest, only runs with a warm-up are low."
@@ -341,7 +341,7 @@ pictures.curves(kinds, peaks, xlabel="peak rate", ylabel="final loss, mean of 3 
 #   at any time.
 # - *They ask next:* What happens if training goes on after a cosine? In PyTorch the rate climbs, so people warm up again instead.
 # - *They ask next:* Does weight decay follow the schedule? In AdamW, yes: the decay is multiplied by the current rate.
-# - *The trap:* Comparing schedules at one rate that was tuned for one of them.
+# - *The trap:* A comparison at one rate favours the schedule for which that rate was tuned.
 # - *Proof:* `proof-sweep`, `proof-phases`; the climb: `proof-cosine-returns`.
 #
 # ### Batch size and learning rate: the linear scaling rule
@@ -366,7 +366,7 @@ for lr, size in ((0.01, 1), (0.01, 8), (0.08, 8)):
 # - *They ask next:* What happens to the warm-up? Keep it about as long in examples, though the higher peak may need more.
 # - *They ask next:* What if the model gets wider? With Adam, the rate of a hidden matrix then falls as 1 / width
 #   ([μP](28_whiteboard_alignment.ipynb)).
-# - *The trap:* Changing the batch and leaving a schedule that is counted in steps.
+# - *The trap:* A schedule that is counted in steps has to change with the batch.
 # - *Proof:* `proof-batch`.
 #
 # ## Schedules under gradient accumulation
@@ -385,7 +385,7 @@ print("counted in updates, they have", rates[:3])
 #   is the number of batches divided by the number that are accumulated.
 # - *Longer:* Counted in batches, the warm-up here is over before the first update, and a decay ends four times too early.
 # - *They ask next:* Can you make a new scheduler for each epoch? No, it would [count from 0 and warm up again](proof-resume).
-# - *The trap:* Passing `len(loader) * epochs` as the total number of steps.
+# - *The trap:* `len(loader) * epochs` isn't the total number of steps.
 # - *Proof:* `proof-accumulation`.
 
 # %% [markdown] given="mytorch.optim.lr_scheduler:watch"
@@ -433,7 +433,7 @@ for name, make in makers.items():
 #   `LinearLR` that starts at a tenth was made after it.
 # - *They ask next:* What does the `state_dict` of a `LambdaLR` lack? The function, unless it is an object, whose attributes are
 #   saved.
-# - *The trap:* Checking the first rate alone, which is correct even without the scheduler's state if the optimizer's was loaded
+# - *The trap:* The first rate alone proves nothing, because it is correct even without the scheduler's state if the optimizer's was loaded
 #   last.
 # - *Proof:* `proof-resume`.
 #
@@ -468,7 +468,7 @@ pictures.curves(paths, range(1, 401), xlabel="step", ylabel="weight")
 # - *Longer:* A decay of 0.999 looks back about 1,000 steps, so at first the average lags.
 # - *They ask next:* What about batch norm? Its running statistics belong to the raw weights, and by default `AveragedModel` just
 #   copies buffers, so `update_bn` recomputes them.
-# - *The trap:* Validating the raw weights and shipping the average.
+# - *The trap:* What you validate must be what you ship: the raw weights aren't the average.
 # - *Proof:* `proof-EMA`.
 #
 # ## Milestone: chapter 12's line becomes a scheduler
@@ -483,7 +483,7 @@ def line(schedulers, optimizer):
 
 by_hand = [0.02 * (1 - t // 28 / 8) for t in range(224)]
 print("rates that differ:", np.sum(np.array(by_hand) != rates_of(line, 224, mytorch, lr=0.02)))
-(mine, _), (theirs, _) = (train(line, 0.02, "SGD", 224, each, momentum=0.9) for each in (mytorch, torch))
+(mine, _), (theirs, _) = (train(line, 0.02, "SGD", 224, library, momentum=0.9) for library in (mytorch, torch))
 print(f"losses {mine[0]:.1f} to {mine[-1]:.1f}; minitorch's differ by {max(np.abs(np.subtract(mine, theirs))):.3f}")
 
 # %% [markdown]
@@ -517,7 +517,7 @@ print(inspect.getsource(base._watch))
 # 5. What does `OneCycleLR` lower while it increases the learning rate? The momentum, or Adam's first beta.
 
 # %% hidden=true tags=["proof-rapid-fire"]
-print("1.", [round(each, 2) for each in rates_of(lambda s, o: s.MultiStepLR(o, [2, 2]), 4)])
+print("1.", [round(rate, 2) for rate in rates_of(lambda s, o: s.MultiStepLR(o, [2, 2]), 4)])
 optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
 scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda t: 1.0)
 optimizer.add_param_group({"params": [torch.zeros(1)]})

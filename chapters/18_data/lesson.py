@@ -22,8 +22,8 @@ from course import check, pictures
 def ready_times(milliseconds, workers):
     """When each batch is loaded, if worker `n % workers` fetches batch `n`."""
     free, ready = [0] * workers, []
-    for number, each in enumerate(milliseconds):
-        free[number % workers] += each  # a worker fetches its batches one after the other
+    for number, duration in enumerate(milliseconds):
+        free[number % workers] += duration  # a worker fetches its batches one after the other
         ready.append(free[number % workers])
     return ready
 
@@ -75,7 +75,7 @@ flow = {"your loop": ["reorder buffer"], "reorder buffer": ["result queue"], "re
 flow |= {f"worker {n}": [f"index queue {n}"] for n in range(2)}
 flow |= {f"index queue {n}": ["batch sampler"] for n in range(2)} | {"batch sampler": ["sampler"]}
 about = "The batch sampler feeds an index queue for each worker; the workers share a result queue."
-pictures.graph("your loop", children=lambda name: [(each, "") for each in flow.get(name, [])], label=str, alt=about)
+pictures.graph("your loop", children=lambda name: [(target, "") for target in flow.get(name, [])], label=str, alt=about)
 
 # %% [markdown] given="mytorch.utils.data.sampler:draw_seed"
 # ## Samplers
@@ -119,7 +119,7 @@ for name, sampler in samplers.items():
 #   rare sample many times an epoch, so the model memorizes it sooner, and it never draws many of the common ones.
 # - *They ask next:* Do you rebalance the validation set as well? No, you measure on the real distribution, and you correct the
 #   model's probabilities, which are calibrated for the balanced one.
-# - *The trap:* Using both at once. In a balanced batch the rare class then counts 19 times as much as the common one.
+# - *The trap:* Don't use both at once. In a balanced batch the rare class then counts 19 times as much as the common one.
 # - *Proof:* `proof-imbalance`.
 #
 # ## From samples to a batch
@@ -180,9 +180,9 @@ print("cu_seqlens of the first packed row:", [0, *np.cumsum(packed[0]).tolist()]
 def bars(rows, xlabel, alt, limit):
     """Rows of bars: for each name a list of (start, length, role)."""
     ax = pictures.axes(6.4, 0.9 + 0.25 * len(rows))
-    for place, spans in enumerate(rows.values()):
+    for row, spans in enumerate(rows.values()):
         for start, length, role in spans:
-            ax.broken_barh([(start, length)], (place - 0.4, 0.8), color=pictures.COLOURS[role], edgecolor="white")
+            ax.broken_barh([(start, length)], (row - 0.4, 0.8), color=pictures.COLOURS[role], edgecolor="white")
     ax.set(yticks=range(len(rows)), yticklabels=rows, xlabel=xlabel, xlim=(0, limit), ylim=(len(rows) - 0.4, -0.6))
     return pictures.publish(ax, alt=alt)
 
@@ -209,7 +209,7 @@ bars(drawn, "tokens (light: padding)", "Padded rows are mostly padding; packed r
 # - *Longer:* Pad to the longest sample of the *batch*, and return the lengths or a mask too.
 # - *They ask next:* Where does it run? In the worker, so it should return CPU tensors. Spawned workers get it by pickle, so it
 #   can't be a lambda.
-# - *The trap:* Padding each sample in `__getitem__` to the longest sample of the dataset.
+# - *The trap:* If `__getitem__` pads each sample to the longest sample of the dataset, every batch is that long.
 # - *Proof:* `proof-break`, `proof-padding`; the lambda: `proof-workers`.
 #
 # ## Worker processes
@@ -242,7 +242,7 @@ run("files/turns.py")
 # - *Longer:* The call also draws a base seed, so the default generator moves on.
 # - *They ask next:* How do you look at a batch cheaply? Call `loader.collate_fn([dataset[0], dataset[1]])`, or use a loader without
 #   workers.
-# - *The trap:* Calling `next(iter(loader))` in a loop, where each call begins a new pass.
+# - *The trap:* In a loop, each call of `next(iter(loader))` begins a new pass.
 # - *Proof:* `proof-turns`; the seed: `proof-base-seed`.
 
 # %% [markdown]
@@ -255,7 +255,7 @@ def numbers_after(passes, **options):
     torch.manual_seed(0)
     for _ in range(passes):
         list(torch.utils.data.DataLoader(range(3), **options))
-    return [round(each, 2) for each in torch.rand(2).tolist()]
+    return [round(value, 2) for value in torch.rand(2).tolist()]
 
 
 print("no pass:", numbers_after(0), " one pass:", numbers_after(1))
@@ -311,7 +311,7 @@ run("files/workers.py")
 #   shuffled as a whole and read in sequence.
 # - *They ask next:* Where do you open the file? In the worker, at first use or in `worker_init_fn`. An open file can't be sent to a
 #   spawned process, and forked processes would share its position.
-# - *The trap:* Counting or caching in `self`, although each worker has its own copy.
+# - *The trap:* Counts and caches in `self` don't come back, because each worker has its own copy.
 # - *Proof:* `proof-workers`.
 #
 # ## Prefetching: how many workers keep the GPU busy?
@@ -361,8 +361,7 @@ pictures.slider(timeline, start={"workers": 2, "slow": 0}, workers=[1, 2, 3, 4],
 #   first batches of each epoch are slow, workers are being started, and `persistent_workers=True` keeps them.
 # - *They ask next:* What else could it be? Steps that wait, such as a `loss.item()` in each, many small kernels, or copies from pageable
 #   memory. Periodic stalls point to a slow sample that holds up the line.
-# - *The trap:* Timing the step without `synchronize`. The wait then shows up in whichever line reads a value
-#   ([chapter 05](05_devices.ipynb)).
+# - *The trap:* Without `synchronize`, the wait shows up in whichever line reads a value ([chapter 05](05_devices.ipynb)).
 # - *Proof:* `proof-busy`, on a model.
 #
 # %% [markdown] given="mytorch.utils.data.prefetch:Prefetcher"
@@ -406,10 +405,10 @@ from itertools import islice
 
 samplers = [mydata.DistributedSampler(range(8), num_replicas=3, rank=rank) for rank in range(3)]
 for epoch in (0, 1):
-    print(f"epoch {epoch}, without set_epoch:", [list(each) for each in samplers])
-for each in samplers:
-    each.set_epoch(1)
-print("epoch 1, with set_epoch(1):", [list(each) for each in samplers])
+    print(f"epoch {epoch}, without set_epoch:", [list(sampler) for sampler in samplers])
+for sampler in samplers:
+    sampler.set_epoch(1)
+print("epoch 1, with set_epoch(1):", [list(sampler) for sampler in samplers])
 pairs = [(rank, worker) for rank in range(2) for worker in range(2)]
 shares = [list(islice(range(8), 2 * rank + worker, None, 4)) for rank, worker in pairs]
 print("a stream, 2 processes with 2 workers each:", shares)
@@ -422,7 +421,7 @@ print("a stream, 2 processes with 2 workers each:", shares)
 # - *Longer:* To give each process equally many samples, the sampler repeats the first indices, or drops the last ones with
 #   `drop_last`, because with unequal counts some processes would wait forever in a collective operation.
 # - *They ask next:* What does that do to a validation score? Repeated samples count twice.
-# - *The trap:* Passing `shuffle=True` to the loader as well, which is an error together with a sampler.
+# - *The trap:* `shuffle=True` together with a sampler is an error.
 # - *Proof:* `proof-distributed`; the error: `proof-rapid-fire`.
 #
 # ## Pinned memory and `non_blocking`
@@ -464,8 +463,7 @@ bars(loop(count=6, non_blocking=True)[1], "time (ms)", "The CPU runs ahead; copi
 #   `x.to("cuda", non_blocking=True)` then returns at once, while the copy is still running.
 # - *Longer:* Kernels on the same stream still wait for the copy. To overlap both, copy the next batch on another stream.
 # - *They ask next:* Why not pin everything? Pinned memory can't be swapped out, and pinning itself takes time.
-# - *The trap:* Reading the result of a non-blocking copy *to* the CPU before `synchronize`, when the values may not have arrived
-#   yet.
+# - *The trap:* The result of a non-blocking copy *to* the CPU must not be read before `synchronize`: the values may not have arrived yet.
 # - *Proof:* `proof-pinned`, on a model.
 #
 # ## Resuming in the middle of an epoch
@@ -503,7 +501,7 @@ for name, rest in rests.items():
 # - *Longer:* Augmentation needs its generators' states too, or seeds made from epoch and index. A stream has to report and
 #   restore its position, for which `StatefulDataLoader` calls the dataset's `state_dict` in each worker.
 # - *They ask next:* What if the number of GPUs changes? I count the samples of all ranks, not batches.
-# - *The trap:* Saving the sampler's position while workers load ahead.
+# - *The trap:* When workers load ahead, the sampler's position isn't where training is.
 # - *Proof:* `proof-resume`; the rest of a checkpoint: [chapter 20](20_saving_and_loading.ipynb).
 #
 # ## Milestone: a training loop on your loader
@@ -512,7 +510,7 @@ for name, rest in rests.items():
 # %% tags=["proof-milestone"]
 from sklearn.datasets import load_digits
 
-images, classes = (each[:1200] for each in load_digits(return_X_y=True))
+images, classes = (array[:1200] for array in load_digits(return_X_y=True))
 
 
 def train(library, **options):
@@ -583,7 +581,7 @@ for temperature in (1, 2, 100):
     weights = [powers[name] / sizes[name] / sum(powers.values()) for name in mixed]
     torch.manual_seed(0)
     indices = list(torch.utils.data.WeightedRandomSampler(weights, len(mixed)))
-    drawn, seen = ([mixed[index] for index in each] for each in (indices, set(indices)))
+    drawn, seen = ([mixed[index] for index in chosen] for chosen in (indices, set(indices)))
     for name, size in sizes.items():
         count, unseen = drawn.count(name), 1 - seen.count(name) / size
         share, passes = count / len(drawn), count / size
@@ -607,7 +605,7 @@ print(f"code files four times as long: {tokens['code'] / sum(tokens.values()):.0
 #   the best sources at the end, while the rate decays.
 # - *They ask next:* What does a streaming mixture save in a checkpoint? The state of the generator that chooses the source, and the
 #   position in every stream.
-# - *The trap:* Setting shares of documents when you mean shares of tokens.
+# - *The trap:* Shares of documents aren't shares of tokens.
 # - *Proof:* `proof-mixture`.
 #
 # ### The real one

@@ -119,7 +119,12 @@ with torch.no_grad():
     for parameter in model.parameters():
         parameter -= 0.01 * parameter.grad
 fell = loss.item() - F.cross_entropy(model(inputs), targets).item()
-print("parameters: expected", 64 * 128 + 128 + 128 * 10 + 10, "found", sum(each.numel() for each in model.parameters()))
+print(
+    "parameters: expected",
+    64 * 128 + 128 + 128 * 10 + 10,
+    "found",
+    sum(parameter.numel() for parameter in model.parameters()),
+)
 print("logits:     expected (32, 10) found", tuple(logits.shape))
 print(f"loss:       expected ln 10 = {math.log(10):.1f}, found {loss.item():.1f}")
 print(f"gradient:   differs from softmax minus one-hot by {(logits.grad - by_hand).abs().max().item():.5f}")
@@ -168,7 +173,7 @@ print(f"all of them:    validation {on_validation.mean().item():.1%}, test {on_t
 #   no part in that choice, so its score is unbiased, as long as you look at it only once.
 # - *Longer:* The more candidates you try, the more of the best result is luck, as it was for the best of the thousand guessers.
 # - *They ask next:* Where do you compute the mean for normalizing the inputs? On the training set, and I use it on all three.
-# - *The trap:* Choosing the epoch, the seed or the decision threshold on the test set.
+# - *The trap:* The epoch, the seed and the decision threshold mustn't be chosen on the test set.
 # - *Proof:* `proof-chosen-by-luck`.
 #
 # ## The loss doesn't fall
@@ -191,7 +196,7 @@ for name, (extra, wanted) in cases.items():
             loss.backward()
             optimizer.step()
         finals.append(loss.item())
-    print(f"{name:15} loss below 0.1 on {sum(each < 0.1 for each in finals)} of 3 seeds")
+    print(f"{name:15} loss below 0.1 on {sum(loss < 0.1 for loss in finals)} of 3 seeds")
 
 # %% [markdown]
 # Probabilities lie between 0 and 1, so with a second softmax the loss can't fall below $\ln(1 + 9/e) = 1.46$. The incorrect labels,
@@ -209,7 +214,7 @@ for name, (extra, wanted) in cases.items():
 #   the data.
 # - *They ask next:* How do you find the operation whose backward produces a `nan`? With `torch.autograd.set_detect_anomaly`, which
 #   names the operation's line in the forward pass ([chapter 07b](07b_vector_jacobian_products.ipynb)).
-# - *The trap:* Reading every `nan` as a rate that is too high, or expecting such a rate to end in `nan` every time.
+# - *The trap:* Not every `nan` comes from a rate that is too high, and such a rate doesn't end in `nan` every time.
 # - *Proof:* `proof-deleted-lines`, `proof-one-batch`, `proof-learning-rate`.
 #
 # ## The complete training loop
@@ -272,7 +277,8 @@ print(f"training loss moved by {abs(losses[-1] - losses[0]):.1f}, validation los
 # - *Longer:* With batch norm, the *validation* loss moves even if `step` is missing, because the running statistics do. Leaving the gradients
 #   uncleared on purpose is how you [split a large batch](proof-token-weighted).
 # - *They ask next:* Does eval mode replace `no_grad`? No, it only changes what some layers compute, so I use both to validate.
-# - *The trap:* Averaging the means of batches when the last one is smaller, and `total += loss`, which keeps the nodes of every graph alive.
+# - *The trap:* The mean of the batches' means is wrong when the last batch is smaller, and `total += loss` keeps the nodes of every graph
+#   alive.
 # - *Proof:* `proof-deleted-lines`, `proof-batch-norm-moves`, [sums of losses](proof-logging); the mode: exercise 6.
 #
 # ## Gradient accumulation
@@ -337,8 +343,8 @@ def stopped(seed, own=None):
 three = [stopped(seed) for seed in range(3)]
 for name, (whole, resumed, _) in {"default": three[0], "own": stopped(0, own=7)}.items():
     print(f"whole state, {name} generator: {sum(map(float.__ne__, whole, resumed))} of 60 losses differ")
-for name, place in {"in one go": 0, "weights alone": 2}.items():
-    print(f"{name:13} mean of the last ten losses {sum(sum(losses[place][50:]) for losses in three) / 30:.1f}")
+for name, row in {"in one go": 0, "weights alone": 2}.items():
+    print(f"{name:13} mean of the last ten losses {sum(sum(losses[row][50:]) for losses in three) / 30:.1f}")
 print("higher with the weights alone on", sum(sum(w[50:]) > sum(whole[50:]) for whole, _, w in three), "of 3 seeds")
 alt = "In one go the loss ends low. With the weights alone it rises again after step 50."
 lines = {"in one go": three[0][0], "weights alone": three[0][2]}
@@ -363,7 +369,7 @@ pictures.curves(lines, xlabel="step", ylabel="loss (nats)", log="y", marks={"res
 #   to be added up over ranks too, and `no_sync` skips the all-reduce for all but the last batch ([chapter 23](23_multi_gpu.ipynb)).
 # - *They ask next:* Does that give the same gradient as one large batch? Not with batch norm, which normalizes each batch by itself, and
 #   not with dropout, whose masks differ.
-# - *The trap:* Adding up the losses and calling `backward` once, which keeps the graphs of all batches in memory at the same time.
+# - *The trap:* If you add up the losses and call `backward` once, the graphs of all batches are in memory at the same time.
 # - *Proof:* `proof-token-weighted`.
 #
 # **Interview · Accumulation, clipping, a schedule: in which order?**
@@ -374,7 +380,7 @@ pictures.curves(lines, xlabel="step", ylabel="loss (nats)", log="y", marks={"res
 #   ([chapter 22](22_mixed_precision.ipynb)).
 # - *They ask next:* When may you save a checkpoint? Between two steps. In the middle of a step I would have to save the
 #   gradients, too.
-# - *The trap:* Stepping the scheduler after each micro-batch, so that the learning rate has decayed long before training ends.
+# - *The trap:* If the scheduler steps after each micro-batch, the learning rate has decayed long before training ends.
 # - *Proof:* `proof-trainer`; exercise 2 checks the order.
 #
 # ## Non-finite gradients and loss spikes
@@ -402,8 +408,8 @@ print("weight", weight.tolist())
 # - *Longer:* I log the gradient norm of each layer, because in large runs the trouble often starts in a single layer. A lower $\beta_2$
 #   lets Adam adapt to large gradients sooner, and forget them sooner as well.
 # - *They ask next:* Does clipping help against `inf`? No, it makes every gradient `nan` or 0, so I skip the step.
-# - *The trap:* Choosing `max_norm` so low that every step is clipped. Then only the direction of the gradient counts, and a spike no longer
-#   shows in the clipped norm.
+# - *The trap:* If `max_norm` is so low that every step is clipped, only the direction of the gradient counts, and a spike no longer shows
+#   in the clipped norm.
 # - *Proof:* `proof-non-finite`.
 #
 # ## Logging and throughput
@@ -441,7 +447,7 @@ for name, epoch in {"best epoch:": best, "last epoch:": 79}.items():
         model.load_state_dict(history[epoch][3])
         learned.append((model(x_few[:40]).argmax(1) == y_few[:40]).sum().item())
     print(f"{name} train {training[epoch]:.1f}, validation {validation[epoch]:.1f};", end=" ")
-    print("more than half of the wrong labels learned on", sum(each > 20 for each in learned), "of 3 seeds")
+    print("more than half of the wrong labels learned on", sum(count > 20 for count in learned), "of 3 seeds")
 alt = "The training loss keeps falling. The validation loss falls, then rises. The best epoch is marked."
 curves, marks = {"training": training, "validation": validation}, {"best": best + 1}
 pictures.curves(curves, xlabel="epoch", ylabel="loss (nats), mean of three seeds", marks=marks, alt=alt)
@@ -468,7 +474,7 @@ for name, state in {"kept": kept, "copied": copied}.items():
 #   accuracy.
 # - *They ask next:* What if both losses are high? Then the model underfits, so I train longer, tune the learning rate, or enlarge the
 #   network.
-# - *The trap:* Keeping a `state_dict` as the best one without copying its tensors.
+# - *The trap:* A `state_dict` that is kept as the best one without copying its tensors follows the model.
 # - *Proof:* `proof-overfitting`; the trap: `proof-state-alias`.
 
 # %% [markdown] tags=["short"]
@@ -528,7 +534,7 @@ pictures.publish(ax, "A confusion matrix. Most images are on the diagonal; the f
 #   (macro); scikit-learn includes those that occur in the labels *or* the predictions.
 # - *They ask next:* What if a class was never predicted? Its precision is 0 / 0, so you have to decide what that counts as; scikit-learn
 #   uses 0 and warns.
-# - *The trap:* Mixing up rows and columns. Here, as in scikit-learn, the rows are the truth.
+# - *The trap:* Rows and columns are easily mixed up. Here, as in scikit-learn, the rows are the truth.
 # - *Proof:* `proof-confusion`; you compute the rest in exercise 5.
 #
 #
@@ -564,7 +570,7 @@ pictures.slider(at, start={"rate": 0.5}, rate=list(runs))
 #   activations.
 # - *They ask next:* What do you check when MFU is 15 percent? Whether the GPU waits for data or for communication, and whether the
 #   batch is large enough.
-# - *The trap:* Timing without `torch.cuda.synchronize()`, so that you measure only how fast kernels are launched.
+# - *The trap:* Without `torch.cuda.synchronize()` you measure only how fast kernels are launched.
 # - *Proof:* `proof-logging`.
 #
 # ### Seeds and reproducibility
@@ -600,7 +606,7 @@ print("sums in two orders:        ", (torch.tensor(1e8) + 1 - 1e8).item(), (torc
 # - *Longer:* Seed every generator, and give the loader a `generator` of its own, whose state belongs in the checkpoint. Versions, hardware
 #   and the number of threads have to stay the same as well.
 # - *They ask next:* How do you compare two models honestly? Train each of them with several seeds and report the mean and the spread.
-# - *The trap:* Relying on the seed alone, until someone adds a layer and all random numbers after it shift.
+# - *The trap:* The seed alone isn't enough: once someone adds a layer, all random numbers after it shift.
 # - *Proof:* `proof-same-seed`; the generator: `proof-trainer`.
 #
 # ### Deterministic algorithms
@@ -624,5 +630,5 @@ torch.use_deterministic_algorithms(False)
 #   also needs the environment variable `CUBLAS_WORKSPACE_CONFIG`.
 # - *They ask next:* Is it enough to make a run reproducible? No, seeds, versions, hardware and the number of threads have to be the same,
 #   too.
-# - *The trap:* Expecting it to set a seed, although it doesn't touch random numbers.
+# - *The trap:* It doesn't set a seed or touch random numbers at all.
 # - *Proof:* `proof-deterministic`.

@@ -44,8 +44,8 @@ import pickle
 import pickletools
 
 program = pickle.dumps({"lr": 0.5, "betas": [3, 4]}, protocol=2)
-for code, argument, place in pickletools.genops(program):
-    print(f"{place:3} {code.name:11} {'' if argument is None else argument}")
+for code, argument, position in pickletools.genops(program):
+    print(f"{position:3} {code.name:11} {'' if argument is None else argument}")
 
 # %% [markdown]
 # Read it aloud: put an empty dict on the stack, remember where the next values begin (`MARK`), push a string, a number, a string
@@ -71,7 +71,7 @@ def run(program):
             stack.append(argument)
         elif code.name not in ("PROTO", "BINPUT", "STOP"):
             raise ValueError(f"unknown operation {code.name}")
-        yield code.name, [repr(each) for each in stack], [*marks]
+        yield code.name, [repr(item) for item in stack], [*marks]
 
 
 def draw(step):
@@ -137,7 +137,7 @@ with torch.serialization.safe_globals([print]):
 # - *They ask next:* What if a file doesn't load with it? I read the name in the error message, which is often just a NumPy value,
 #   such as a metric that was saved as `np.float64` instead of a float. I allow the name if I know what it does, and set
 #   `weights_only=False` only if I trust the file's author.
-# - *The trap:* Feeling safe because you only read the tensors afterwards, when the program has already run.
+# - *The trap:* It doesn't help that you only read the tensors afterwards: the program has already run.
 # - *Proof:* `proof-runs-while-loading`, `proof-global`, `proof-weights-only`, `proof-tiny-file`.
 
 # %% [markdown] tags=["short"]
@@ -151,7 +151,7 @@ import zipfile
 x = mytorch.arange(12.0).reshape(3, 4)
 mytorch.save({"x": x, "row": x[1], "t": x.t()}, path)
 with zipfile.ZipFile(path) as archive:
-    print({each.filename: each.file_size for each in archive.infolist()})
+    print({entry.filename: entry.file_size for entry in archive.infolist()})
     program = archive.read("file/data.pkl")
 operations = [(code.name, argument) for code, argument, _ in pickletools.genops(program) if code.name != "BINPUT"]
 print(sorted({argument for name, argument in operations if name == "GLOBAL"}))
@@ -196,7 +196,7 @@ print("with strict=False:", plain.load_state_dict(real["model"], strict=False).m
 # - *Longer:* `DistributedDataParallel` does the same. If only a submodule is compiled, the prefix appears in the middle of its
 #   names, while `model.compile()` changes no names at all.
 # - *They ask next:* Doesn't `strict=False` help? No, it only silences the error. No name matches, so nothing is loaded.
-# - *The trap:* Stripping `module.` from a model that really has a submodule of that name.
+# - *The trap:* Don't strip `module.` from a model that really has a submodule of that name.
 # - *Proof:* `proof-from-pytorch`.
 #
 # **Interview · What is inside a `.pt` file?**
@@ -206,8 +206,7 @@ print("with strict=False:", plain.load_state_dict(real["model"], strict=False).m
 # - *Longer:* Views of one dtype that are saved together still share memory after loading, whereas PyTorch refuses to save views
 #   with different dtypes. Since nothing is compressed, a file can be mapped into memory.
 # - *They ask next:* Why is my file of a small slice so large? Because the slice is saved with its whole storage.
-# - *The trap:* Saving two views to separate files, each of which then holds the whole storage, although the loaded tensors share
-#   nothing.
+# - *The trap:* Two views saved to separate files each bring the whole storage, although the loaded tensors share nothing.
 # - *Proof:* `proof-archive`, `proof-sharing`.
 #
 # ## What to save of a model
@@ -237,8 +236,8 @@ print("saved with 2 * x, loaded:", torch.load(path, weights_only=False)(torch.on
 # - *Longer:* A pickled module refers to its class by name, so changes to the code go unnoticed. A module with `get_extra_state`
 #   may put objects into its `state_dict` that `weights_only` refuses.
 # - *They ask next:* What isn't in a `state_dict`? The architecture, buffers with `persistent=False`, the optimizer and the mode.
-# - *The trap:* Keeping a `state_dict` in a variable as a backup. Unlike a file, it is no copy: it shares the model's memory
-#   ([chapter 19](19_training_loop.ipynb)).
+# - *The trap:* A `state_dict` in a variable is no backup. Unlike a file, it is no copy: it shares the model's memory ([chapter
+#   19](19_training_loop.ipynb)).
 # - *Proof:* `proof-code-is-not-saved`.
 #
 # ### `map_location`: from a GPU to a laptop
@@ -264,7 +263,7 @@ print("map_location:", mytorch.load(path, map_location="cpu")["weight"].device)
 #   which needs no GPU memory for a second copy.
 # - *They ask next:* What goes wrong if eight processes load the same file? Without `map_location`, all eight copies land on the
 #   one GPU that wrote it.
-# - *The trap:* Calling `model.to("cpu")` after the load, which has already failed by then.
+# - *The trap:* `model.to("cpu")` after the load comes too late: the load has already failed.
 # - *Proof:* `proof-map-location`.
 #
 # ## safetensors
@@ -299,8 +298,7 @@ print(check.error(mytorch.safetensors.save_file, {"wte": tied, "lm_head": tied},
 #   tensors, which yours writes row by row, but it accepts views of one storage if they don't overlap.
 # - *They ask next:* Why does it refuse tied weights? The format has no storages, so shared weights would be written twice and
 #   come back as independent copies. `save_model` keeps one of the names and ties the weights again when you load.
-# - *The trap:* Expecting it to hold the optimizer's nested state, although it has room only for names, tensors, and strings as
-#   metadata.
+# - *The trap:* It can't hold the optimizer's nested state. It has room only for names, tensors, and strings as metadata.
 # - *Proof:* `proof-safetensors`; large models are split over files: `proof-sharded`.
 #
 # ## Atomic saves
@@ -328,7 +326,9 @@ for way, written in {"in place": path, "replace": Path(folder.name, "new.pt")}.i
 # %%
 ax, colours = pictures.axes(6.4, 1.5), {"1": "data", "2": "weight", "×": "result"}
 for row, way in enumerate(outcomes):
-    bars = ax.barh([row] * 25, 0.9, left=range(25), color=[pictures.COLOURS[colours[each]] for each in outcomes[way]])
+    bars = ax.barh(
+        [row] * 25, 0.9, left=range(25), color=[pictures.COLOURS[colours[outcome]] for outcome in outcomes[way]]
+    )
     ax.bar_label(bars, outcomes[way], label_type="center", color="white", weight="bold")
 ax.set(
     yticks=[0, 1],
@@ -358,8 +358,8 @@ pictures.publish(ax, alt=f"In place, {outcomes['in place'].count('×')} of 25 ki
 #   ([chapter 23b](23b_shards.ipynb)).
 # - *They ask next:* How do you keep saving from stalling the training? I copy the state to CPU memory, which takes seconds, and
 #   let a thread or a process write it, as `torch.distributed.checkpoint.async_save` does.
-# - *The trap:* Overwriting `last.pt` with `torch.save(state, "last.pt")`, where a kill, a full disk or an object that can't be
-#   pickled leaves you with neither checkpoint.
+# - *The trap:* `torch.save(state, "last.pt")` overwrites `last.pt`, so a kill, a full disk or an object that can't be pickled leaves you
+#   with neither checkpoint.
 # - *Proof:* `proof-killed`.
 #
 # ## Exact resume
@@ -384,7 +384,7 @@ def train(run, steps):
         ((run["model"](x) - x.sum(1, keepdim=True)) ** 2).mean().backward()
         run["optimizer"].step()
         run["scheduler"].step()
-        yield torch.cat([each.detach().flatten() for each in run["model"].parameters()])
+        yield torch.cat([parameter.detach().flatten() for parameter in run["model"].parameters()])
 
 
 first, apart = build(), {}
@@ -398,7 +398,7 @@ for name in ("all four", "no model", "no optimizer", "no scheduler", "no random"
     if name != "no random":
         torch.set_rng_state(saved["random"])
     apart[name] = [(one - other).abs().max().item() for one, other in zip(train(again, 6), straight, strict=True)]
-    print(f"{name:12} the weights differ by", *[f"{each:.2f}" if each else "0" for each in apart[name]])
+    print(f"{name:12} the weights differ by", *[f"{gap:.2f}" if gap else "0" for gap in apart[name]])
 pictures.curves(apart, xlabel="step after resuming", ylabel="largest difference of a weight")
 
 # %% [markdown]
@@ -413,7 +413,7 @@ pictures.curves(apart, xlabel="step after resuming", ylabel="largest difference 
 # - *Longer:* The generators are `torch.get_rng_state()` for the CPU, `torch.cuda.get_rng_state_all()` for the GPUs, Python's
 #   `random`, NumPy's, and those of the data loader's workers. On a GPU, bitwise equality also requires deterministic kernels.
 # - *They ask next:* How do you test it? I train once for 5 + 6 steps and once for 11 steps, and compare the weights.
-# - *The trap:* Just setting the same seed again, which makes the run repeat the random numbers from its beginning.
+# - *The trap:* If you just set the same seed again, the run repeats the random numbers from its beginning.
 # - *Proof:* `proof-resume`, `proof-generators`.
 #
 # ## Models larger than memory
@@ -486,8 +486,7 @@ for mmap in (False, True):
 #   page is read when it is used, and every pass reads the pages that don't fit into memory again.
 # - *They ask next:* When do you create the optimizer? After `assign`, because an earlier one would update parameters that the
 #   model no longer uses.
-# - *The trap:* Forgetting `assign`, so that all keys match but the model stays empty, or using it and forgetting about buffers
-#   and tied weights.
+# - *The trap:* Without `assign` all keys match but the model stays empty; with it, people forget about buffers and tied weights.
 # - *Proof:* `proof-meta-device`, `proof-assign`, `proof-mmap`.
 
 # %% [markdown] tags=["short"]
@@ -557,7 +556,7 @@ print(f"{path.stat().st_size // 1000} kB in the file, {claimed.numel() * 4 / 1e1
 #   model.
 # - *They ask next:* Which Python code comes with a model? Hugging Face's `trust_remote_code=True` runs files from the model's
 #   repository, whatever the format of its weights.
-# - *The trap:* Catching the error and loading again with `weights_only=False`, which is what an attacker hopes for.
+# - *The trap:* Whoever catches the error and loads again with `weights_only=False` does what an attacker hopes for.
 # - *Proof:* `proof-weights-only`, `proof-tiny-file`.
 #
 # ### Random states of NumPy and Python

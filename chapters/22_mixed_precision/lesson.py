@@ -162,7 +162,7 @@ for dtype in (torch.bfloat16, torch.float32):
 # %% tags=["proof-toy"]
 def toy(op, *tensors):
     target = {"matmul": torch.bfloat16, "mse_loss": torch.float32}.get(op.__name__)
-    return op(*(each.to(target) for each in tensors)) if target else op(*tensors)
+    return op(*(tensor.to(target) for tensor in tensors)) if target else op(*tensors)
 
 
 x, weight = torch.randn(8, 4), torch.randn(4, 3, requires_grad=True)
@@ -210,7 +210,7 @@ def type_of(call, library, device):
 
 print(f"{'':12}{'mytorch, CPU':14}{'CPU':10}CUDA")
 for name, call in calls.items():
-    columns = [type_of(call, *each) for each in ((mytorch, "cpu"), (torch, "cpu"), (torch, "cuda"))]
+    columns = [type_of(call, *device) for device in ((mytorch, "cpu"), (torch, "cpu"), (torch, "cuda"))]
     print(f"{name:12}{columns[0]:14}{columns[1]:10}{columns[2]}")
 bce = check.error(type_of, lambda f, h: f.binary_cross_entropy(h.sigmoid(), h.sigmoid()), torch, "cuda")
 print("binary_cross_entropy on CUDA:", str(bce).splitlines()[0])
@@ -241,8 +241,8 @@ pictures.graph(out.grad_fn, children=lambda n: [to for to, _ in n.next_functions
 # - *They ask next:* Which dtype does a weight's gradient have? The weight's own, float32.
 # - *They ask next:* Why does `BCELoss` raise an error on CUDA? Its gradient may not fit into float16, so PyTorch refers you to
 #   `BCEWithLogitsLoss`.
-# - *The trap:* Calling `.half()` on the model as well. Its weights then have 16 bits, and `unscale_` raises an error for their float16
-#   gradients. After `.bfloat16()` there is no error, but small steps are lost.
+# - *The trap:* `.half()` on the model as well is one step too many. Its weights then have 16 bits, and `unscale_` raises an error for their
+#   float16 gradients. After `.bfloat16()` there is no error, but small steps are lost.
 # - *Proof:* `proof-dtypes`, `proof-cache`, `proof-toy`.
 #
 # ## float16: loss scaling
@@ -252,8 +252,8 @@ pictures.graph(out.grad_fn, children=lambda n: [to for to, _ in n.next_functions
 
 # %% tags=["proof-half"]
 x = torch.tensor([1e-8, 6e-8, 0.1, 300.0]).half()
-print("1e-8, 6e-8, 0.1 and 300:", [f"{each:.1e}" for each in x.tolist()])
-print("their squares:          ", [f"{each:.1e}" for each in (x * x).tolist()])
+print("1e-8, 6e-8, 0.1 and 300:", [f"{value:.1e}" for value in x.tolist()])
+print("their squares:          ", [f"{value:.1e}" for value in (x * x).tolist()])
 print("70,000 ones, added up:  ", torch.ones(70000).half().sum().item())
 
 # %% [markdown]
@@ -268,7 +268,7 @@ torch.manual_seed(0)
 layers = [layer for _ in range(8) for layer in (torch.nn.Linear(64, 64), torch.nn.Sigmoid())]
 model = torch.nn.Sequential(*layers, torch.nn.Linear(64, 10))
 torch.nn.functional.cross_entropy(model(torch.randn(256, 64)), torch.randint(0, 10, (256,))).backward()
-gradients = torch.cat([each.grad.ravel() for each in model.parameters()])
+gradients = torch.cat([parameter.grad.ravel() for parameter in model.parameters()])
 
 
 def lost(power, dtype=torch.float16):
@@ -331,7 +331,7 @@ pictures.curves({"scale": scales}, range(1, 13), xlabel="step", ylabel="scale")
 #   step was skipped.
 # - *They ask next:* What changes with many GPUs? Under DDP the all-reduce spreads an infinite gradient to every rank, so all ranks skip
 #   together. With sharded gradients one rank alone may see it, so FSDP's `ShardedGradScaler` reduces the flag as well.
-# - *The trap:* Mistaking a few skipped steps at the start for a bug. The scaler is only searching for its scale.
+# - *The trap:* A few skipped steps at the start aren't a bug. The scaler is only searching for its scale.
 # - *Proof:* `proof-overflow`.
 #
 # **Interview · Why scale the loss, and why not with bfloat16?**
@@ -341,7 +341,7 @@ pictures.curves({"scale": scales}, range(1, 13), xlabel="step", ylabel="scale")
 #   them.
 # - *Longer:* A power of two changes only the exponent, so scaling doesn't round unless a number leaves the range.
 # - *They ask next:* Why is the scale dynamic? The size of the gradients changes during training, and an overflow is easy to detect.
-# - *The trap:* Scaling the gradients instead of the loss: by then the small ones are 0 already.
+# - *The trap:* It's too late to scale the gradients instead of the loss: by then the small ones are 0 already.
 # - *Proof:* `proof-histogram`, `proof-milestone`.
 #
 # ### Gradient clipping with a scaler
@@ -376,7 +376,7 @@ for first in (False, True):
 #   When `step` then divides the result by the scale, next to nothing is left.
 # - *They ask next:* What changes with gradient accumulation? I scale the loss of each micro-batch, and unscale, clip, step and update once
 #   at the end.
-# - *The trap:* Expecting an error if you clip first. With SGD the loss only falls very slowly. Adam hardly depends on the gradients' scale,
+# - *The trap:* There is no error if you clip first. With SGD the loss only falls very slowly. Adam hardly depends on the gradients' scale,
 #   so its loss falls as usual, but every gradient is brought to the same norm, `max_norm` means nothing, and the logged norm is 65,536
 #   times too large.
 # - *Proof:* `proof-clip`.
@@ -416,7 +416,7 @@ settings["float16, scaled"] = (mytorch, mytorch.float16, True)
 settings["minitorch, scaled"] = (torch, torch.float16, True)
 runs = {name: [train(*setting, seed=seed) for seed in range(3)] for name, setting in settings.items()}
 for name, losses in runs.items():
-    ends = [np.median(each[-30:]) for each in losses]
+    ends = [np.median(curve[-30:]) for curve in losses]
     low, high = np.floor(2 * min(ends)) / 2, np.ceil(2 * max(ends)) / 2
     print(f"{name:17} loss {losses[0][0]:.1f}, at the end between {low} and {high}")
 about = "Without a scale the loss stays at 2.3; with one it falls below 0.5."
@@ -435,7 +435,7 @@ pictures.curves(shown, xlabel="step", ylabel="loss (nats)", alt=about)
 
 # %% tags=["proof-TF32"]
 a, b = np.random.default_rng(0).normal(size=(2, 256, 256)).astype(np.float32)
-short = [((each.view(np.uint32) + np.uint32(0x1000)) & np.uint32(0xFFFFE000)).view(np.float32) for each in (a, b)]
+short = [((array.view(np.uint32) + np.uint32(0x1000)) & np.uint32(0xFFFFE000)).view(np.float32) for array in (a, b)]
 exact, product = (x.astype(float) @ y.astype(float) for x, y in ((a, b), short))
 print(f"relative error of a product in TF32: {np.linalg.norm(product - exact) / np.linalg.norm(exact):.0e}")
 print("precision of matmul:", torch.get_float32_matmul_precision(), "· TF32 in cuDNN:", torch.backends.cudnn.allow_tf32)
@@ -471,7 +471,7 @@ for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e
 #   setting is `torch.backends.cuda.matmul.fp32_precision = "tf32"`. Use only one of the two, because reading the old one raises an error
 #   once you have used the new one.
 # - *They ask next:* How large is the error? A few parts in ten thousand, compared with about one in ten million in float32.
-# - *The trap:* Comparing a GPU's convolution with the CPU's and looking for a bug.
+# - *The trap:* A GPU's convolution needn't equal the CPU's, so don't look for a bug there.
 # - *Proof:* `proof-TF32`.
 #
 # **Interview · FP8: E4M3 or E5M2, and where?**
@@ -483,7 +483,7 @@ for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e
 #   precision.
 # - *They ask next:* What does E4M3 give up for its range? Infinity: the only special value that is left is NaN. In PyTorch 2.13, a cast on
 #   the CPU saturates, so even an infinity becomes 448, and you can't detect an overflow afterwards.
-# - *The trap:* Using a single loss scale for all tensors, as with float16, instead of one scale for each tensor or block.
+# - *The trap:* A single loss scale for all tensors, as with float16, isn't enough. Each tensor or block needs its own.
 # - *Proof:* `proof-FP8`.
 
 # %% [markdown] tags=["short"]

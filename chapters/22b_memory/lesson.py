@@ -24,14 +24,14 @@ def step(library, run, pieces=1, p=0.0):
     library.manual_seed(0)
     nn, start = library.nn, library.cuda.memory_allocated()
     layers = [(nn.Linear(128, 512), nn.GELU(), nn.Dropout(p), nn.Linear(512, 128)) for _ in range(12)]
-    blocks = [nn.Sequential(*each).cuda() for each in layers]
+    blocks = [nn.Sequential(*part).cuda() for part in layers]
     library.cuda.reset_peak_memory_stats()
     for h in library.randn(1024, 128).cuda().requires_grad_().chunk(pieces):
         for block in blocks:
             h = h + run(block, h)
         (h.square().mean() / pieces).backward()
     peak = library.cuda.max_memory_allocated() - start >> 20
-    return peak, library.cat([each.grad.flatten() for block in blocks for each in block.parameters()]).cpu()
+    return peak, library.cat([parameter.grad.flatten() for block in blocks for parameter in block.parameters()]).cpu()
 
 
 torch.cuda.simulate(1)
@@ -76,7 +76,7 @@ for rows in (8, 64, 512):
 #   Adam keeps its averages in the weight's dtype, but then small steps are lost.
 # - *They ask next:* How much does inference in bfloat16 take? 2 bytes per parameter, so 14 GB, plus a [cache of keys and
 #   values](proof-estimates) that grows with the text.
-# - *The trap:* Forgetting the activations, which are the largest part when the context is long.
+# - *The trap:* Don't forget the activations, which are the largest part when the context is long.
 # - *Proof:* `proof-sixteen`.
 
 # %% [markdown] given="mytorch.utils.instruments:instrument mytorch.utils.instruments:flops"
@@ -98,7 +98,7 @@ def measured(run, **options):
     held, start = [], used()
     with count_flops() as flops, instrument(lambda *call: held.append(used() - start) or 1) as ran:
         peak, gradients = step(mytorch, run, **options)
-    held = [each / 2**20 for each in held if each]  # from the first tensor on the GPU on
+    held = [size / 2**20 for size in held if size]  # from the first tensor on the GPU on
     print(
         f"peak {peak:3} MB, {len(held):4} kernels, {ran['erf']:2} GELUs, {flops.total() / 1e9:.1f} billion operations"
     )
@@ -122,7 +122,7 @@ for mode in (mytorch.enable_grad(), mytorch.no_grad()):
         for _ in range(3):
             losses.append(model(mytorch.randn(512, 1024).cuda()).square().mean())
             held.append(used())
-    print(type(mode).__name__, "held after 1, 2, 3 batches:", [each - held[0] >> 20 for each in held[1:]], "MB")
+    print(type(mode).__name__, "held after 1, 2, 3 batches:", [size - held[0] >> 20 for size in held[1:]], "MB")
     del losses
 
 # %% [markdown]
@@ -135,7 +135,7 @@ for mode in (mytorch.enable_grad(), mytorch.no_grad()):
 #   an input. To see which line of code allocated what, call `torch.cuda.memory._record_memory_history()`, write a **memory snapshot** with
 #   `_dump_snapshot`, and open it on pytorch.org/memory_viz.
 # - *They ask next:* Why is `total += loss` a leak? Each loss keeps its graph alive, so use `loss.item()` or `loss.detach()`.
-# - *The trap:* Calling `empty_cache()`. It returns memory that no tensor uses, and PyTorch tries that itself before it raises an error.
+# - *The trap:* `empty_cache()` returns memory that no tensor uses, and PyTorch tries that itself before it raises an error.
 # - *Proof:* `proof-OOM`, `proof-sixteen`.
 #
 # ## Activations, logits and the KV cache of a language model
@@ -162,7 +162,7 @@ print(f"KV cache: {per_token / 1e3:.0f} KB for a token, {per_token * length / 1e
 # - *Longer:* With 32 layers, 8 KV heads of 128 and bfloat16, as in Llama 8B, that is 131 KB per token, so 0.5 GB for each sequence of 4,096 tokens.
 # - *They ask next:* How do you reduce them? A chunked or fused cross-entropy never holds all logits, and fewer KV heads (GQA), fewer bits or a
 #   sliding window shrink the cache. Activations can be checkpointed, or moved to the CPU with `torch.autograd.graph.save_on_cpu`.
-# - *The trap:* Counting parameters alone. Both tensors grow with the length and with the number of sequences.
+# - *The trap:* The parameters alone don't tell. Both tensors grow with the length and with the number of sequences.
 # - *Proof:* `proof-estimates`.
 #
 # ## Activation checkpointing: keep less, compute again
@@ -223,7 +223,7 @@ def trail(k, n=36):
     segment = n // k
     line = [held for held in range(1, k + 1) for _ in range(segment)]  # forward: one input after another
     for held in range(k, 0, -1):  # a segment runs again, and then its backward
-        line += [held + each for each in (*range(1, segment + 1), *range(segment - 1, -1, -1))]
+        line += [held + count for count in (*range(1, segment + 1), *range(segment - 1, -1, -1))]
     return line
 
 
@@ -244,8 +244,8 @@ pictures.slider(draw, start={"k": 6}, k=[1, 2, 3, 4, 6, 9, 12, 18, 36])
 
 # %% tags=["proof-early-stop"]
 block, ran = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.GELU(), torch.nn.Linear(8, 4)), []
-for place, layer in enumerate(block):
-    layer.register_forward_hook(lambda module, args, result, place=place: ran.append(place))
+for position, layer in enumerate(block):
+    layer.register_forward_hook(lambda module, args, result, position=position: ran.append(position))
 for reentrant in (True, False):
     checkpoint(block, torch.ones(2, 4, requires_grad=True), use_reentrant=reentrant).sum().backward()
     print(f"use_reentrant={reentrant!s:5} completed layers", ran)
@@ -268,7 +268,7 @@ for reentrant in (True, False):
 #   `context_fn=partial(create_selective_checkpoint_contexts, [torch.ops.aten.addmm.default])`.
 # - *They ask next:* What goes wrong in the second run? PyTorch restores its own generators, but not those of NumPy or Python. Side effects happen
 #   twice, too: batch norm updates its running statistics in both runs.
-# - *The trap:* Putting one checkpoint around the whole model, which saves nothing.
+# - *The trap:* One checkpoint around the whole model saves nothing.
 # - *Proof:* `proof-milestone`, `proof-segments`, `proof-early-stop`, `proof-by-hand`.
 #
 # **Gradient accumulation**, a batch in pieces whose gradients are added up, shrinks the activations as well. Here are plain and checkpointed steps,
@@ -288,7 +288,7 @@ for run in (lambda block, h: block(h), checkpointed):
 #   when a single sample is already too large, or when smaller batches would leave the GPU idle.
 # - *Longer:* Accumulation runs more and smaller kernels. Using both together is common.
 # - *They ask next:* Does accumulation change the result? Batch norm sees smaller batches, and a mean over tokens has to be weighted by each micro-batch's number of tokens.
-# - *The trap:* Expecting either to shrink the 16 bytes per parameter, although both reduce only the activations.
+# - *The trap:* Neither shrinks the 16 bytes per parameter; both reduce only the activations.
 # - *Proof:* `proof-accumulate`.
 #
 # ## Attention without the matrix
@@ -344,8 +344,10 @@ pictures.curves(peaks, lengths, xlabel="length", ylabel="peak (MB)", log="xy")
 
 # %% tags=["proof-flash"]
 def outside(op, args, result, seconds):
-    large = [each for each in (*args, result) if getattr(each, "storage", None) and each.storage.flat.nbytes > 2**17]
-    return sum(each.nbytes for each in large) if result.base is None else 0
+    large = [
+        tensor for tensor in (*args, result) if getattr(tensor, "storage", None) and tensor.storage.flat.nbytes > 2**17
+    ]
+    return sum(tensor.nbytes for tensor in large) if result.base is None else 0
 
 
 intensity = {}
@@ -353,7 +355,7 @@ for name, function in zip(peaks, (whole, attention.tiled_attention), strict=True
     with count_flops() as flops, count_bytes() as moved, instrument(outside) as slow:
         function(q, k, v)
     intensity[name] = flops.total() / slow.total()
-    millions = [f"{each.total() / 1e6:4.0f}" for each in (flops, moved, slow)]
+    millions = [f"{counter.total() / 1e6:4.0f}" for counter in (flops, moved, slow)]
     print("{} million operations, {} MB moved, of which{} MB of large tensors:".format(*millions), name)
 
 # %% [markdown]
@@ -416,7 +418,7 @@ for width, length in ((64, 64), (128, 64), (256, 32)):
     tokens = mytorch.randn(length, 2, width).requires_grad_()
     with count_flops() as flops:
         blocks(tokens).sum().backward()
-    rule = 6 * sum(each.numel() for each in blocks.parameters()) * 2 * length
+    rule = 6 * sum(parameter.numel() for parameter in blocks.parameters()) * 2 * length
     print(f"width {width:3}, length {length}: {flops.total() / rule:.2f} of 6ND", end=", ")
     print(f"{(flops.total() - 12 * 2 * width * length * 2 * length) / rule:.2f} without attention's scores")
 
@@ -429,7 +431,7 @@ for width, length in ((64, 64), (128, 64), (256, 32)):
 #   Embeddings are looked up, not multiplied.
 # - *They ask next:* How many with checkpoints, and in inference? At most 8ND with checkpoints, fewer with early stop, and 2ND in inference.
 # - *They ask next:* What is MFU? 6ND per second divided by the GPU's peak ([chapter 19](19_training_loop.ipynb)).
-# - *The trap:* Dividing by the peak of another precision, or by the one with sparsity.
+# - *The trap:* The divisor is easily wrong: the peak of another precision, or the one with sparsity.
 # - *Proof:* `proof-6ND`, `proof-accumulate`.
 #
 # ## Quantization to eight bits
@@ -446,7 +448,7 @@ for factor in (1, 3, 10, 30, 100):
         q, scale = quantize(weight, dim)
         wrong = (x @ (q * scale).T - x @ weight.T)[:, 1:]
         line.append((wrong.square().mean() / (x @ base[1:].T).square().mean()).sqrt().item())
-print("error of the other 63 outputs:", {name: [f"{each:.1%}" for each in line] for name, line in errors.items()})
+print("error of the other 63 outputs:", {name: [f"{error:.1%}" for error in line] for name, line in errors.items()})
 pictures.curves(errors, [1, 3, 10, 30, 100], xlabel="factor of the outlier row", ylabel="relative error", log="xy")
 
 # %% [markdown]
@@ -461,7 +463,7 @@ pictures.curves(errors, [1, 3, 10, 30, 100], xlabel="factor of the outlier row",
 #   part of their scale into the weight, as SmoothQuant does. For 4-bit weights, GPTQ corrects the remaining weights for each error, and AWQ scales
 #   the channels that matter most.
 # - *They ask next:* What becomes faster? Decoding with small batches: each step reads every weight once, and int8 has half of bfloat16's bytes.
-# - *The trap:* Judging by the mean error of the weights instead of the model's outputs.
+# - *The trap:* The mean error of the weights says little. Judge by the model's outputs.
 # - *Proof:* `proof-outlier`, `proof-roofline`.
 #
 # ## The caching allocator and fragmentation
@@ -482,7 +484,7 @@ print(f"{row.count('.')} of {len(row)} cells are free; two go to {row.find('..')
 # - *Longer:* Sequences of varying length cause it. `PYTORCH_ALLOC_CONF=expandable_segments:True` lets segments grow, and a memory snapshot shows the
 #   gaps.
 # - *They ask next:* Why does `nvidia-smi` show more? Because it counts all that is reserved, and the CUDA context as well.
-# - *The trap:* Calling `empty_cache()` in each step, which makes the step slower and doesn't return a segment that is still partly used.
+# - *The trap:* `empty_cache()` in each step makes the step slower and doesn't return a segment that is still partly used.
 # - *Proof:* `proof-fragments`.
 #
 # ## The real one
@@ -508,7 +510,7 @@ with count_flops() as flops:
     mytorch.ones(2, 3) @ mytorch.ones(3, 5)
 print("1.", sum(optimizer.state[model.weight][name].element_size() for name in ("exp_avg", "exp_avg_sq")))
 print("2.", flops.total(), " 3.", min((2, 4, 5, 10, 20, 25, 50), key=lambda k: max(trail(k, 100))))
-print("4. and 5.", [(name, each.numel()) for name, each in nn.Int8Linear(nn.Linear(1024, 4096)).named_buffers()])
+print("4. and 5.", [(name, buffer.numel()) for name, buffer in nn.Int8Linear(nn.Linear(1024, 4096)).named_buffers()])
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
@@ -562,7 +564,7 @@ for function in (lambda x: x.round(), lambda x: fake_quantize(x, 0.5, 0, -8, 7))
 # %% tags=["proof-straight-through"]
 from sklearn.datasets import load_digits
 
-inputs, labels = (mytorch.tensor(each.tolist()) for each in load_digits(return_X_y=True))
+inputs, labels = (mytorch.tensor(array.tolist()) for array in load_digits(return_X_y=True))
 
 
 def two_bits(weight):
@@ -583,7 +585,7 @@ def train(change, seed):
 changes = {"rounded after training": lambda weight: weight, "rounded while training": two_bits}
 runs = {name: [train(change, seed) for seed in range(3)] for name, change in changes.items()}
 for name, losses in runs.items():
-    ends = [np.median(each[-50:]) for each in losses]
+    ends = [np.median(curve[-50:]) for curve in losses]
     low, high = np.floor(2 * min(ends)) / 2, np.ceil(2 * max(ends)) / 2
     print(f"{name}: loss in 2 bits between {low} and {high}")
 lines = {name: losses[0] for name, losses in runs.items()}
@@ -597,5 +599,5 @@ pictures.curves(lines, xlabel="step", ylabel="loss in 2 bits (nats)")
 #   bits at the price of training.
 # - *Longer:* The gradient of `round` is 0 almost everywhere. The straight-through estimator replaces it by 1, and by 0 where the value was clamped.
 # - *They ask next:* Which weights does the optimizer update? Those in full precision, which the forward pass rounds again in each step.
-# - *The trap:* Writing `x.round()` in the forward pass, which trains without an error although the weights before it get gradients of 0.
+# - *The trap:* `x.round()` in the forward pass trains without an error, although the weights before it get gradients of 0.
 # - *Proof:* `proof-straight-through`, `proof-round`.

@@ -69,22 +69,22 @@ def train(model, x, y, synchronize=lambda model: None, steps=50):
 
 
 def average(model):
-    for each in model.parameters():
-        distributed.all_reduce(each.grad)  # the sum over all ranks, in place
-        each.grad /= distributed.get_world_size()
+    for parameter in model.parameters():
+        distributed.all_reduce(parameter.grad)  # the sum over all ranks, in place
+        parameter.grad /= distributed.get_world_size()
 
 
 def smallest(rank, synchronize):
     model = copy.deepcopy(models[rank])
-    for each in model.parameters():
-        distributed.broadcast(each, 0)
+    for parameter in model.parameters():
+        distributed.broadcast(parameter, 0)
     return train(model, x[rank::4], y[rank::4], synchronize)
 
 
 def summary(name, runs):
     losses, weights = zip(*runs, strict=True)
-    mean = [sum(each) / len(runs) for each in zip(*losses, strict=True)]
-    ends = [f"{each[-1]:.3f}" for each in weights]
+    mean = [sum(values) / len(runs) for values in zip(*losses, strict=True)]
+    ends = [f"{path[-1]:.3f}" for path in weights]
     print(f"{name:14} loss {mean[0]:.3f} to {mean[-1]:.3f}, a weight on each rank: {', '.join(ends)}")
     return weights
 
@@ -94,7 +94,7 @@ one_device = train(a_model(0), x, y)
 summary("one device", [one_device])
 apart = summary("not averaged", distributed.spawn(smallest, (lambda model: None,), nprocs=4))
 together = summary("averaged", distributed.spawn(smallest, (average,), nprocs=4))
-lines = {f"rank {rank}, not averaged": each for rank, each in enumerate(apart)} | {"all ranks, averaged": together[0]}
+lines = {f"rank {rank}, not averaged": path for rank, path in enumerate(apart)} | {"all ranks, averaged": together[0]}
 pictures.curves(lines, xlabel="step", ylabel="one weight")
 
 # %% [markdown]
@@ -138,7 +138,7 @@ run(*launcher, "--nproc-per-node=4", "files/groups.py")
 #   one machine.
 # - *They ask next:* What does each process do first? It calls `torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))`,
 #   because otherwise every process on the machine uses GPU 0.
-# - *The trap:* Calling `new_group` only on its members. By default all ranks have to create all groups, in the same order.
+# - *The trap:* `new_group` isn't called by its members alone. By default all ranks have to create all groups, in the same order.
 # - *Proof:* `proof-processes`, `proof-groups`.
 #
 # ## All-reduce: a star or a ring
@@ -241,7 +241,11 @@ by_rank = distributed.spawn(lambda rank: train(DDP(copy.deepcopy(models[rank])),
 summary("one device", [one_device])
 summary("DDP", by_rank)
 for limit in (1e-6, 5e-5, 25):
-    print(f"buckets of {limit} MB:", [len(each) for each in DDP(a_model(0), bucket_cap_mb=limit).buckets], "parameters")
+    print(
+        f"buckets of {limit} MB:",
+        [len(bucket) for bucket in DDP(a_model(0), bucket_cap_mb=limit).buckets],
+        "parameters",
+    )
 
 # %% [markdown]
 # Small buckets start early but cost more messages. Your buckets are filled from the last layer to the first and stay as
@@ -319,7 +323,7 @@ print(f"for four micro-batches: {sent_in(4, True)}, with no_sync in the first th
 # - *Longer:* In the opposite case, with only `backward` inside, the gradients are averaged anyway, and you pay for communication that you wanted to
 #   save.
 # - *They ask next:* What does `no_sync` save? Of k micro-batches, k − 1 need no all-reduce. The gradients of all k are averaged with the last one.
-# - *The trap:* Skipping the synchronized pass at the end of an epoch. The accumulated gradients then differ between the ranks.
+# - *The trap:* If the synchronized pass is skipped at the end of an epoch, the accumulated gradients differ between the ranks.
 # - *Proof:* `proof-which-pass`, `proof-no-sync`.
 #
 # ## Averaging the loss over ranks with unequal token counts
@@ -328,10 +332,10 @@ print(f"for four micro-batches: {sent_in(4, True)}, with no_sync in the first th
 
 # %% tags=["proof-mean-of-means"]
 tokens = [[2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [10.0, 18.0]]  # losses
-means = [sum(each) / len(each) for each in tokens]
+means = [sum(row) / len(row) for row in tokens]
 print("means of the ranks:", means, " mean of means:", sum(means) / 2)
 print("mean over all tokens:", sum(map(sum, tokens)) / 8)
-print("each rank's sum * 2 ranks / 8 tokens, averaged:", sum(sum(each) * 2 / 8 for each in tokens) / 2)
+print("each rank's sum * 2 ranks / 8 tokens, averaged:", sum(sum(row) * 2 / 8 for row in tokens) / 2)
 
 # %% [markdown]
 # No, because a token of the short sentence counts three times as much. To get the mean over all tokens, all-reduce the
@@ -345,7 +349,7 @@ print("each rank's sum * 2 ranks / 8 tokens, averaged:", sum(sum(each) * 2 / 8 f
 #   micro-batches and multiply by eight.
 # - *Longer:* Eight times as many rows in a step usually also need another learning rate, with a [warm-up](17_learning_rate_schedules.ipynb).
 # - *They ask next:* Why do people rarely notice the mistake? With equal lengths both agree, and with unequal ones the loss still falls.
-# - *The trap:* Dividing by 32, which makes the gradient eight times too small.
+# - *The trap:* If you divide by 32, the gradient is eight times too small.
 # - *Proof:* `proof-mean-of-means`.
 #
 # ## Unused parameters, uneven batches and hangs
@@ -385,7 +389,7 @@ print("gradients of the used weight after the first pass, which raised nothing:"
 #   the same parameters are unused every time, `static_graph=True` is cheaper: DDP learns them in the first pass.
 # - *They ask next:* What if different ranks skip different ones? Then it is needed too, and a rank without a gradient contributes
 #   zeros.
-# - *The trap:* Setting it because of an error that came from a layer that isn't needed at all.
+# - *The trap:* Don't set it because of an error that came from a layer that isn't needed at all.
 # - *Proof:* `proof-stuck`.
 #
 # **Interview · One rank has one batch fewer than the others. What happens?**
@@ -408,7 +412,7 @@ print("gradients of the used weight after the first pass, which raised nothing:"
 #   `monitored_barrier` names the missing rank.
 # - *They ask next:* What are the usual causes? Uneven batches, an `if rank == 0` around a collective, an exception on one rank, rank 0 saving a
 #   checkpoint for longer than the timeout, or broken hardware.
-# - *The trap:* Raising the timeout, which helps against one slow step but not against a rank that never comes.
+# - *The trap:* A higher timeout helps against one slow step but not against a rank that never comes.
 # - *Proof:* `proof-groups`, `proof-stuck`.
 #
 # ### SyncBatchNorm
@@ -428,7 +432,7 @@ def statistics(rank):
 
 
 def rounded(tensor):
-    return ", ".join(f"{each:.3f}" for each in tensor.tolist())
+    return ", ".join(f"{value:.3f}" for value in tensor.tolist())
 
 
 mean, var, naive = distributed.spawn(statistics, nprocs=2)[0]
@@ -451,7 +455,7 @@ print(f"variance of 3000, 3002, 3004: {far.var(correction=0).item():.2f}, from s
 #   so DDP broadcasts rank 0's buffers before each forward pass.
 # - *They ask next:* What happens under `DataParallel`? Each replica uses its own rows, and only the first one's running statistics
 #   survive.
-# - *The trap:* Averaging the variances of the ranks.
+# - *The trap:* The variances of the ranks can't simply be averaged.
 # - *Proof:* `proof-sync-batch-norm`; the buffer under `DataParallel`: `proof-lost-counter`.
 
 # %% [markdown] tags=["short"]
@@ -517,9 +521,9 @@ model, batch = Counting().to("cuda:0"), torch.rand(9, 3)
 parallel = torch.nn.DataParallel(model)
 parallel(batch), parallel(batch)
 print("calls:", model.calls, " list:", model.seen, " buffer:", model.rows.item(), "of 18 rows")
-print("rows for 4 GPUs:", {rows: [len(each) for each in torch.rand(rows, 3).chunk(4)] for rows in (8, 9, 10, 3)})
+print("rows for 4 GPUs:", {rows: [len(part) for part in torch.rand(rows, 3).chunk(4)] for rows in (8, 9, 10, 3)})
 shallow, deep = torch.nn.DataParallel(model.layer), [copy.deepcopy(model.layer) for _ in range(4)]
-sum(each(rows.cuda()).sum() for each, rows in zip(deep, batch.chunk(4), strict=False)).backward()
+sum(replica(rows.cuda()).sum() for replica, rows in zip(deep, batch.chunk(4), strict=False)).backward()
 print("gradient with deep copies:", model.layer.weight.grad)
 shallow(batch).sum().backward()
 print("gradient with replicas:  ", [round(number, 2) for number in model.layer.weight.grad[0].tolist()])
@@ -627,8 +631,7 @@ run("-m", "minitorch", "files/shared_memory.py")
 #   sends pickled arguments. A CUDA context doesn't survive a fork, so I use `spawn` if the parent has used a GPU.
 # - *Longer:* A fork also copies only the calling thread, so a lock that another thread held stays locked in the child.
 # - *They ask next:* Why must the main module be guarded by `if __name__ == "__main__"`? Because `spawn` imports it again.
-# - *The trap:* Creating a tensor on the GPU at import time, so that every forked worker inherits a context that it
-#   can't use.
+# - *The trap:* If a tensor is created on the GPU at import time, every forked worker inherits a context that it can't use.
 # - *Proof:* the start of a process: `proof-shared-memory`; both methods: [chapter 18](18_data.ipynb).
 #
 # ### How minitorch replicates a module

@@ -67,7 +67,7 @@ pictures.curves(lines, range(1, 241, 4), xlabel="step", ylabel="loss (nats)", ma
 #   miss. With several ranks, the position in the data and each rank's random state belong in the checkpoint as well.
 # - *They ask next:* What if the two runs differ in the last bit? Then either some state isn't saved, or an operation
 #   isn't deterministic. To find out which, I compare two uninterrupted runs, which differ only in the second case.
-# - *The trap:* Comparing only the final accuracy, which a resumed run often reaches even after losing Adam's averages.
+# - *The trap:* The final accuracy alone isn't enough: a resumed run often reaches it even after losing Adam's averages.
 # - *Proof:* `proof-killed`; several ranks: [chapter 23b](23b_shards.ipynb).
 
 # %% [markdown]
@@ -84,12 +84,12 @@ import train_gpt
 letters, verse = train_gpt.LETTERS, train_gpt.VERSE
 writer = train_gpt.make_gpt()
 writer.load_state_dict(resumed["model"])
-numbers = writer.eval().generate(mytorch.tensor([[letters.index(each) for each in verse[40:48]]]), 32, top_k=1)
-print("".join(letters[each] for each in numbers[0].tolist()))
+numbers = writer.eval().generate(mytorch.tensor([[letters.index(letter) for letter in verse[40:48]]]), 32, top_k=1)
+print("".join(letters[number] for number in numbers[0].tolist()))
 
 
 def nats_per_letter(text):
-    known = [letters.index(each) for each in text if each in letters][:33]
+    known = [letters.index(letter) for letter in text if letter in letters][:33]
     return writer(mytorch.tensor([known[:-1]]), mytorch.tensor([known[1:]]))[1].item()
 
 
@@ -109,7 +109,7 @@ print(f"a uniform guess: {np.log(len(letters)):.1f} nats")
 #   this, I hold out some text and watch the loss on it.
 # - *They ask next:* Is it useful that a model can memorize? Yes, as a test: a model that can't memorize four lines most
 #   likely has a bug.
-# - *The trap:* Judging a language model by one good sample.
+# - *The trap:* One good sample doesn't make a good language model.
 # - *Proof:* `proof-writes`.
 
 # %% [markdown]
@@ -137,10 +137,10 @@ def minhash(words):
     return ((scale * np.array(sorted(shingles(words))) + shift) % (2**31 - 1)).min(1)
 
 
-for name, each in (("edited", edited), ("another", other)):
-    exact = len(shingles(page) & shingles(each)) / len(shingles(page) | shingles(each))
-    print(f"{name:8} similarity {exact:.2f}, MinHash {(minhash(page) == minhash(each)).mean():.2f}")
-print("compared, by similarity:", {each: round(1 - (1 - each**8) ** 16, 2) for each in (0.3, 0.5, 0.8, 0.9)})
+for name, second in (("edited", edited), ("another", other)):
+    exact = len(shingles(page) & shingles(second)) / len(shingles(page) | shingles(second))
+    print(f"{name:8} similarity {exact:.2f}, MinHash {(minhash(page) == minhash(second)).mean():.2f}")
+print("compared, by similarity:", {share: round(1 - (1 - share**8) ** 16, 2) for share in (0.3, 0.5, 0.8, 0.9)})
 
 # %% [markdown]
 # Since nobody can compare every pair among a billion pages, the 128 values are divided into 16 bands of 8, and only pages that share a
@@ -155,8 +155,8 @@ print("compared, by similarity:", {each: round(1 - (1 - each**8) ** 16, 2) for e
 # - *They ask next:* Can you deduplicate too much? Yes, because good pages are often copied more than bad ones. I keep
 #   one page of each cluster, and train small models with and without the duplicates to compare. Repeating good data for
 #   a few epochs does little harm.
-# - *The trap:* Deduplicating only whole pages, or only inside the training set. Headers and quotations recur across different pages, and
-#   copies of held-out pages have to leave the training set.
+# - *The trap:* It isn't enough to deduplicate whole pages, or inside the training set. Headers and quotations recur across different pages,
+#   and copies of held-out pages have to leave the training set.
 # - *Proof:* `proof-near-duplicates`.
 
 # %% [markdown]
@@ -188,8 +188,8 @@ for name, text in (("copied", question), ("renumbered", question.replace("eighty
 #   reason to prefer the published order.
 # - *They ask next:* The clean items have a lower score. Is that proof? Not by itself, because they may be harder. I
 #   compare with a model that is known to be clean, on the same two groups, with error bars.
-# - *The trap:* Searching only the pretraining data. The benchmark also leaks through fine-tuning data, through text by models that knew it,
-#   and through choosing a checkpoint by its score.
+# - *The trap:* The pretraining data isn't the only place to search. The benchmark also leaks through fine-tuning data, through text by
+#   models that knew it, and through choosing a checkpoint by its score.
 # - *Proof:* `proof-contamination`.
 
 # %% [markdown]
@@ -199,13 +199,13 @@ for name, text in (("copied", question), ("renumbered", question.replace("eighty
 # 22b](22b_memory.ipynb)).
 
 # %% tags=["proof-checkpoint-size"]
-weights = [each.detach() for each in writer.parameters()]
-averages = [each for entry in resumed["optimizer"]["state"].values() for each in entry.values()]
-half = [each.bfloat16() for each in weights]
+weights = [parameter.detach() for parameter in writer.parameters()]
+averages = [average for entry in resumed["optimizer"]["state"].values() for average in entry.values()]
+half = [weight.bfloat16() for weight in weights]
 
 
 def size(*groups):
-    return sum(each.nbytes for tensors in groups for each in tensors)
+    return sum(tensor.nbytes for tensors in groups for tensor in tensors)
 
 
 for name, trained, saved in (
@@ -249,7 +249,7 @@ pictures.slider(draw, start={"hours": 20}, hours=[5, 20, 80])
 #   rank writing its own shard ([chapter 23b](23b_shards.ipynb)).
 # - *They ask next:* What happens if a machine dies? The others hang or fail in their next collective, so `torchrun`
 #   restarts all workers, on a spare machine or on fewer, and they resume from the last checkpoint.
-# - *The trap:* Saving once an epoch out of habit. An epoch of a large run may take days.
+# - *The trap:* Saving once an epoch is a habit from small runs. An epoch of a large run may take days.
 # - *Proof:* `proof-interval`, `proof-checkpoint-size`; you measure the best interval in exercise 4.
 
 
@@ -267,7 +267,7 @@ import minitorch
 for job in (lenet_losses, gpt_losses):
     mine, theirs = job(mytorch), job(minitorch)
     apart = max(abs(one - other) for one, other in zip(mine, theirs, strict=True))
-    print(f"{job.__name__:13} {[f'{each:.3f}' for each in mine]}, largest difference {apart:.3f}")
+    print(f"{job.__name__:13} {[f'{loss:.3f}' for loss in mine]}, largest difference {apart:.3f}")
 
 # %% [markdown]
 # Each loss after the first depends on the forward pass, the gradients and the previous update, so three steps reveal a
@@ -282,7 +282,7 @@ for job in (lenet_losses, gpt_losses):
 #   far two correct versions differ.
 # - *They ask next:* The two curves lie on top of each other. Is that enough? No, because all five faults planted below
 #   reach the same loss to two digits.
-# - *The trap:* Comparing only the final loss, or one long run with another.
+# - *The trap:* Neither the final loss nor a single long run tells two variants apart.
 # - *Proof:* `proof-oracle`, `proof-slips-through`, `proof-compare-the-part`.
 
 # %% [markdown]
@@ -306,7 +306,7 @@ for rule in ("the same seed", "seed + rank "):
     for rank in range(4):
         mytorch.manual_seed(0 if rule == "the same seed" else rank)
         kept = mytorch.nn.functional.dropout(mytorch.ones(12)) > 0
-        masks.append("".join("x" if each else "." for each in kept.tolist()))
+        masks.append("".join("x" if keep else "." for keep in kept.tolist()))
     print(rule, *masks)
 
 # %% [markdown]
@@ -324,7 +324,7 @@ for rule in ("the same seed", "seed + rank "):
 #   training amplifies the difference, so I compare the first steps, in float64 if I can.
 # - *They ask next:* Would the loss show that gradients are summed? With SGD, yes. Adam divides by the gradient's own size, so its steps
 #   hardly change.
-# - *The trap:* Printing rank 0's loss, which covers only a quarter of the batch.
+# - *The trap:* Rank 0's loss covers only a quarter of the batch.
 # - *Proof:* `proof-four-ranks`, `proof-rank-seeds`, `proof-sum-or-mean`; means of means and batch norm: [chapter 23](23_multi_gpu.ipynb).
 
 # %% [markdown] tags=["short"]
@@ -428,7 +428,7 @@ print("loss after 30 steps, from 2.4:", last)
 #   tight tolerance, so that rounding can't hide it.
 # - *They ask next:* Is the library correct if all losses agree to three digits? Not necessarily, so I measure the noise floor, set the
 #   tolerance a little above it, and test each part by itself as well.
-# - *The trap:* Looking only at the curve of a whole training run. A model with a faulty part often learns anyway.
+# - *The trap:* The curve of a whole training run isn't a test. A model with a faulty part often learns anyway.
 # - *Proof:* `proof-wrong-part`, `proof-slips-through`, `proof-compare-the-part`.
 
 # %% [markdown]
@@ -484,7 +484,7 @@ pictures.curves({"LeNet": trainer.losses[::4]}, range(1, 253, 4), xlabel="step",
 #   because only the images on which they disagree count.
 # - *They ask next:* May you report the best seed? Yes, as long as I say how many seeds I tried, and the test set played no part in the
 #   choice.
-# - *The trap:* Comparing two models that were trained with one seed each.
+# - *The trap:* Two models that were trained with one seed each can't be compared.
 # - *Proof:* `proof-spread`.
 
 # %% tags=["proof-spread"]
@@ -567,7 +567,7 @@ for job in (lenet_losses, gpt_losses):
 # training step, and each program builds a model and calls `descend` a few times:
 
 # %%
-print("\n".join(inspect.getsource(each) for each in (on, descend, gpt_losses)))
+print("\n".join(inspect.getsource(function) for function in (on, descend, gpt_losses)))
 
 # %% [markdown]
 # To find out how many different operations a GPT needs, the next cell traverses its graph and counts them:

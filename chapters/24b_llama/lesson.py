@@ -73,10 +73,12 @@ pictures.slider(draw, start={"position": 0}, position=[0, 1, 2, 3, 4, 5])
 
 # %% tags=["proof-frequencies"]
 ones, distances = torch.ones(1, 64), range(101)
-lines = {"one pair": [math.cos(each) for each in distances]}
+lines = {"one pair": [math.cos(distance) for distance in distances]}
 start = llama.apply_rotary(ones, torch.tensor([0]))
-lines["32 pairs"] = [(llama.apply_rotary(ones, torch.tensor([each])) @ start.T).item() / 64 for each in distances]
-print({name: [round(line[each], 2) for each in (0, 1, 44, 88)] for name, line in lines.items()})
+lines["32 pairs"] = [
+    (llama.apply_rotary(ones, torch.tensor([distance])) @ start.T).item() / 64 for distance in distances
+]
+print({name: [round(line[distance], 2) for distance in (0, 1, 44, 88)] for name, line in lines.items()})
 about = "One pair comes back to 1.0 at distance 44; with 32 pairs the score there is 0.6."
 pictures.curves(
     lines, distances, xlabel="distance (positions)", ylabel="score / score at 0", marks={"44": 44}, alt=about
@@ -90,7 +92,7 @@ pictures.curves(
 for dtype in (torch.float32, torch.bfloat16):
     held = torch.arange(1000, 1006).to(dtype).tolist()
     scores = [f"{rotate([1.5, 0.5], next_at) @ rotate([0.5, 1.0], at):.2f}" for at, next_at in itertools.pairwise(held)]
-    print(f"{dtype!s:14} positions {[int(each) for each in held]}, scores {scores}")
+    print(f"{dtype!s:14} positions {[int(position) for position in held]}, scores {scores}")
 
 # %% [markdown]
 # Which elements form a pair is a matter of convention. Llama checkpoints on Hugging Face pair element *i* with element *i +
@@ -109,7 +111,7 @@ for dtype in (torch.float32, torch.bfloat16):
 # - *They ask next:* Why are there so many frequencies? Fast pairs tell neighbouring positions apart, slow pairs tell
 #   near from far, and a single pair would repeat itself.
 # - *They ask next:* Why are the angles computed in float32? Because bfloat16 can't hold every position above 256.
-# - *The trap:* Rotating the keys again when they come out of the cache. Llama implementations usually rotate a key once, by its own
+# - *The trap:* Don't rotate the keys again when they come out of the cache. Llama implementations usually rotate a key once, by its own
 #   absolute position, and cache the result. Some streaming caches keep unrotated keys instead and rotate whenever they read.
 # - *Proof:* `proof-shift`, `proof-rotate`, `proof-frequencies`, `proof-rotary-dtype`.
 #
@@ -148,8 +150,8 @@ nn, parts = mytorch.nn, mytorch.nn.llama
 for kv_heads in (4, 2):
     attention, cache = parts.GroupedQueryAttention(48, 4, kv_heads), parts.KVCache()
     attention(mytorch.ones(1, 10, 48), cache)
-    shapes = [tuple(each.weight.shape) for each in (attention.q_proj, attention.k_proj)]
-    cached = sum(each.numel() for each in cache.kept)
+    shapes = [tuple(projection.weight.shape) for projection in (attention.q_proj, attention.k_proj)]
+    cached = sum(tensor.numel() for tensor in cache.kept)
     print(f"{kv_heads} KV heads: q_proj {shapes[0]}, k_proj {shapes[1]}; 10 tokens cache {cached} elements")
 
 # %% [markdown]
@@ -165,7 +167,7 @@ for kv_heads in (4, 2):
 # %% tags=["proof-losses"]
 text = Path("files/alice.txt").read_text()
 letters = sorted(set(text))
-numbers = np.array([letters.index(each) for each in text])
+numbers = np.array([letters.index(letter) for letter in text])
 seen, unseen = numbers[:-12000], numbers[-12000:]
 
 
@@ -223,7 +225,7 @@ for name, added in steps.items():
     curves[name] = np.mean(runs, 0)
     ends = np.array([losses(model, 48, 200).mean() for model in models[name]])
     change = ends - (ends if before is None else before)
-    weights = sum(w.numel() for each, w in models[name][0].named_parameters() if "proj" in each or "mlps" in each)
+    weights = sum(w.numel() for key, w in models[name][0].named_parameters() if "proj" in key or "mlps" in key)
     print(f"{name:18} {weights} weights, loss {ends.mean():.1f}, change {change.mean():+.2f}", end=", ")
     print(f"lower on {(change < 0).sum()} of 3 seeds")
     print(" " * 18, f"between seeds, the loss differs by less than {math.ceil(50 * np.ptp(ends)) / 50:.2f}")
@@ -256,8 +258,8 @@ pictures.curves(lead, range(15, 121), xlabel="step", ylabel="training loss − G
 # - *They ask next:* What changed after Llama 3? Many models normalize queries and keys in each head (*QK-norm*, as in Qwen3
 #   and Gemma 3), so that attention scores can't grow without bound, and mix layers of windowed or linear attention with
 #   full ones.
-# - *The trap:* Saying that each of them lowers the loss. RMSNorm is there to save work, and GQA to save memory; here GQA
-#   raised the loss on all three seeds.
+# - *The trap:* Not each of them lowers the loss. RMSNorm is there to save work, and GQA to save memory; here GQA raised the loss on all
+#   three seeds.
 # - *Proof:* `proof-RMSNorm`, `proof-GQA`, `proof-losses`.
 #
 # ### A common myth: "RoPE extrapolates by itself"
@@ -315,7 +317,7 @@ for _ in range(20):
     passed["with"] += new.shape[1]
     passed["without"] += tokens.shape[1]
     tokens = mytorch.cat([tokens, logits[:, -1:].argmax(-1)], 1)
-held = sum(each.numel() for cache in caches for each in (cache.key, cache.value))
+held = sum(tensor.numel() for cache in caches for tensor in (cache.key, cache.value))
 print(f"positions computed: {passed}, cached elements: {held} = 2 * 2 layers * 2 heads * 6 * {len(caches[0])}")
 
 # %% [markdown]
@@ -327,7 +329,7 @@ print(f"positions computed: {passed}, cached elements: {held} = 2 * 2 layers * 2
 # %% tags=["proof-bytes"]
 kinds = {"MHA, 32 heads": 2 * 32 * 128, "GQA, 8 heads": 2 * 8 * 128, "MLA, 512 + 64": 512 + 64, "MQA, 1 head": 2 * 128}
 sizes = [2**power for power in range(10, 18)]
-lines = {name: [32 * each * size * 2 / 2**30 for size in sizes] for name, each in kinds.items()}
+lines = {name: [32 * heads * size * 2 / 2**30 for size in sizes] for name, heads in kinds.items()}
 print("8,192 tokens, 32 layers, 16 bits:", {name: f"{line[3]:.2f} GiB" for name, line in lines.items()})
 pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy")
 
@@ -341,7 +343,7 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy")
 # - *They ask next:* How do you reduce it? With fewer KV heads, 8-bit caches or sliding windows. *Paged attention*
 #   doesn't shrink a cache, but it wastes less memory, because it allocates small pages instead of reserving the longest
 #   possible sequence.
-# - *The trap:* Counting the query heads, although the cache holds only keys and values.
+# - *The trap:* The query heads don't count: the cache holds only keys and values.
 # - *Proof:* `proof-bytes`, `proof-cache`; pages: [chapter 22b](22b_memory.ipynb) on fragmentation.
 #
 # **Interview · MHA, MQA, GQA, MLA: what does each of them cache?**
@@ -352,8 +354,8 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy")
 #   good as MHA ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)). In MLA each head has its own keys, as in MHA.
 # - *They ask next:* Why does MLA have 64 extra elements? A rotation of the keys would keep their up-projection from being
 #   merged into the query, so a few elements carry the positions separately.
-# - *The trap:* Saying that fewer KV heads mean fewer attention scores. Each query head still meets each key, so only the cache, the
-#   reads from it, and `k_proj` and `v_proj` shrink.
+# - *The trap:* Fewer KV heads don't mean fewer attention scores. Each query head still meets each key, so only the cache, the reads from
+#   it, and `k_proj` and `v_proj` shrink.
 # - *Proof:* `proof-GQA`, `proof-bytes`, `proof-latent`.
 #
 # ### Prefill and decode on the roofline
@@ -385,7 +387,8 @@ for name, (tokens, cached) in cases.items():
 #   lets a new sequence join as soon as another ends, which keeps the batch large.
 # - *They ask next:* When does it flip? Where FLOPs per byte reach the GPU's ratio, here 300: at prompts of about 300
 #   tokens, or at batches of more than 300 sequences with short caches.
-# - *The trap:* Judging decode by FLOPs. For one sequence, a GPU with twice the FLOPs and the same bandwidth generates no faster.
+# - *The trap:* FLOPs don't tell how fast decode is. For one sequence, a GPU with twice the FLOPs and the same bandwidth generates no
+#   faster.
 # - *Proof:* `proof-prefill`.
 #
 # ### Padding prompts of different lengths
@@ -396,7 +399,7 @@ for name, (tokens, cached) in cases.items():
 long, short = expected["tokens"][:1, :8], expected["tokens"][1:2, :5]
 pad = mytorch.zeros(1, 3, dtype=mytorch.int64)
 alone = model(short)[0][:, -1]
-right, left = (mytorch.cat([long, mytorch.cat(each, 1)]) for each in ([short, pad], [pad, short]))
+right, left = (mytorch.cat([long, mytorch.cat(parts, 1)]) for parts in ([short, pad], [pad, short]))
 right, left = model(right)[0][1], model(left)[0][1]
 for name, logits in (("right, last", right[-1]), ("right, at its own last", right[4]), ("left, no mask", left[-1])):
     print(f"padded {name:24} off by {(logits - alone).abs().max().item():.1f}")
@@ -411,7 +414,7 @@ for name, logits in (("right, last", right[-1]), ("right, at its own last", righ
 #   those at the row's own last token are correct.
 # - *They ask next:* What about positions? With a learned table, each row needs its own positions, counted from its first real
 #   token. With RoPE, shifting a whole row changes none of its attention scores.
-# - *The trap:* Padding on the left without a mask, so that real tokens attend to the padding.
+# - *The trap:* With padding on the left and no mask, real tokens attend to the padding.
 # - *Proof:* `proof-padding`, `proof-shift`; exercise 6 is about the mask.
 #
 # ## Sampling: temperature, top-k, top-p
@@ -451,9 +454,9 @@ tokens = torch.where(accepted, drafted, instead)
 print(f"accepted {accepted.float().mean():.2f}, sum of min(p, q) {torch.minimum(p, q).sum():.2f}")
 print("distribution", (tokens.bincount(minlength=3) / 200_000).numpy().round(2), "· p", p.numpy().round(2))
 ax, bars = pictures.axes(5, 3), {"p": p, "q": q, "accepted": torch.minimum(p, q)}
-for place, (name, each) in enumerate(bars.items()):
-    colour = list(pictures.COLOURS.values())[place]
-    ax.bar(np.arange(3) + 0.3 * place - 0.3, each.numpy(), 0.28, label=name, color=colour)
+for position, (name, bar) in enumerate(bars.items()):
+    colour = list(pictures.COLOURS.values())[position]
+    ax.bar(np.arange(3) + 0.3 * position - 0.3, bar.numpy(), 0.28, label=name, color=colour)
 ax.set(xlabel="token", ylabel="probability", xticks=range(3)), ax.legend()
 pictures.publish(ax, alt="p is 0.6, 0.3, 0.1; q is 0.2, 0.4, 0.4; accepted is the smaller of the two: 0.2, 0.3, 0.1.")
 
@@ -472,7 +475,7 @@ pictures.publish(ax, alt="p is 0.6, 0.3, 0.1; q is 0.2, 0.4, 0.4; accepted is th
 #   settings to both models.
 # - *They ask next:* When doesn't it help? In large batches, which are no longer bound by bandwidth ([chapter
 #   27](27_whiteboard_serving.ipynb)).
-# - *The trap:* Drawing the replacement from p. Tokens that q favours would then come out too often.
+# - *The trap:* If the replacement is drawn from p, tokens that q favours come out too often.
 # - *Proof:* `proof-speculative`; the tokens in a pass: `proof-rapid-fire`; exercise 5 builds it for several drafts.
 #
 # ## The real one
@@ -497,7 +500,7 @@ print(inspect.getsource(inspect.unwrap(torch.nn.functional.rms_norm)).split("\n"
 
 # %% tags=["proof-rapid-fire"]
 print("1.", [name for name in ("query", "key", "value") if f"{name[0]} = apply_rotary" in inspect.getsource(llama)])
-print("2.", [f"{each.norm():.3f}" for each in (query, llama.apply_rotary(query[None], torch.tensor([9])))])
+print("2.", [f"{vector.norm():.3f}" for vector in (query, llama.apply_rotary(query[None], torch.tensor([9])))])
 kept = mytorch.generation.probabilities(mytorch.tensor([[0.5, 0.3, 0.15, 0.05]]).log(), top_p=0.7)
 print("3.", (kept > 0).sum().item())
 print("4.", f"{(torch.rand(400_000, 4) < 0.8).int().cumprod(1).sum(1).float().mean() + 1:.1f}")
@@ -535,8 +538,8 @@ for trained in models["+ RoPE"]:
     for attend in trained.attend:
         attend.theta = 10000.0 * 5 ** (12 / 10)  # 5 times 48 characters, heads of 12 elements
 scaled = np.mean([losses(model, 240, 50) for model in models["+ RoPE"]], 0)
-for name, each in (("as trained", far), ("slower rotations", scaled)):
-    print(f"{name:17}", {f"{at} to {at + 48}": f"{each[:, at : at + 48].mean():.1f}" for at in (96, 144)})
+for name, scores_of in (("as trained", far), ("slower rotations", scaled)):
+    print(f"{name:17}", {f"{at} to {at + 48}": f"{scores_of[:, at : at + 48].mean():.1f}" for at in (96, 144)})
 
 # %% [markdown]
 # At positions 96 to 144 the loss is back at its value inside the trained context, and further out it rises less than before. In
@@ -552,7 +555,7 @@ for name, each in (("as trained", far), ("slower rotations", scaled)):
 at = torch.arange(8)
 distance = at[:, None] - at
 allowed = (distance >= 0) & ((distance < 3) | (at < 1))  # a window of 3 and one sink
-print(*("".join("x" if each else "·" for each in row) for row in allowed.tolist()), sep="\n")
+print(*("".join("x" if allowed_here else "·" for allowed_here in row) for row in allowed.tolist()), sep="\n")
 
 # %% [markdown]
 # ### Multi-head latent attention
@@ -588,7 +591,7 @@ print("tokens a pass, if the second one is accepted 85 % of the time:", 1 + 0.85
 #   which gave 1.8 times the tokens per second.
 # - *They ask next:* Do such drafts change the model's answers? No, because the main head checks each of them, as in any
 #   speculative decoding.
-# - *The trap:* Shifting all targets by one, or averaging over positions that have no target so far ahead.
+# - *The trap:* Not all targets can be shifted by one, and positions that have no target so far ahead don't belong in the average.
 # - *Proof:* `proof-several-tokens`; why the check is exact: `proof-speculative`.
 
 # %% [markdown]

@@ -96,7 +96,7 @@ for name, (layers, width, hidden, stored, used) in models.items():
 #   as well. It also costs traffic between GPUs and a router that has to be kept in balance.
 # - *They ask next:* Is decoding faster, too? For one sequence, yes, because only the chosen experts' weights are read.
 #   In a large batch nearly every expert is chosen by some token, so nearly all weights are read.
-# - *The trap:* Counting memory by the active parameters, or reading "8x7B" as eight whole models.
+# - *The trap:* The active parameters don't tell the memory, and "8x7B" isn't eight whole models.
 # - *Proof:* `proof-parameters`, `proof-toy`.
 #
 # ### Softmax before or after top-k
@@ -146,7 +146,7 @@ for k, renormalize in ((2, False), (2, True), (1, False), (1, True)):
 # - *Longer:* The gradient of a gate is the dot product of the output's gradient and the expert's output. With a softmax over all
 #   experts, unchosen logits still move, because probabilities compete; with a softmax over the chosen ones they don't.
 # - *They ask next:* How does an unchosen expert ever get tokens? Through other tokens, noise on the logits, a balance loss or a bias.
-# - *The trap:* Renormalizing with k = 1, or forgetting to multiply by the gate. In both cases the router stays as it was initialized.
+# - *The trap:* If you renormalize with k = 1, or forget to multiply by the gate, the router stays as it was initialized.
 # - *Proof:* `proof-router-gradient`, `proof-gates`.
 #
 # ## Dispatch and combine
@@ -180,7 +180,7 @@ pictures.grids(
     ("expert of each token", chosen[None].numpy()),
     "↓",
     ("sorted", chosen[order][None].numpy()),
-    arrows=[((0, (0, each)), (1, (0, place))) for place, each in enumerate(order.tolist())],
+    arrows=[((0, (0, row)), (1, (0, position))) for position, row in enumerate(order.tolist())],
 )
 
 # %% [markdown]
@@ -234,17 +234,17 @@ def train(seed, how, experts=8, k=2, width=8, steps=300, rows=256):
 
 # %% tags=["proof-collapse"]
 runs = {how: [train(seed, how) for seed in range(3)] for how in ("no remedy", "balance loss", "bias")}
-for how, each in runs.items():
-    ends = [loads[-50:].mean(0) for loads, _ in each]
-    errors = [np.mean(losses[-50:]) for _, losses in each]
+for how, run in runs.items():
+    ends = [loads[-50:].mean(0) for loads, _ in run]
+    errors = [np.mean(losses[-50:]) for _, losses in run]
     print(f"{how:12} experts in use: {[int((end > 0.02).sum()) for end in ends]} of 8,", end=" ")
     print(f"busiest {[f'{end.max():.2f}' for end in ends]}, error {[f'{error:.2f}' for error in errors]}")
 
 # %%
 panels = pictures.panels(1, 3, 8, 2.8, sharey=True)
-colours, names = [*pictures.COLOURS.values(), "#999999", "#555555"], [f"expert {place}" for place in range(8)]
-for panel, (how, each) in zip(panels, runs.items(), strict=True):
-    panel.stackplot(range(300), each[0][0].T, colors=colours, labels=names)
+colours, names = [*pictures.COLOURS.values(), "#999999", "#555555"], [f"expert {number}" for number in range(8)]
+for panel, (how, run) in zip(panels, runs.items(), strict=True):
+    panel.stackplot(range(300), run[0][0].T, colors=colours, labels=names)
     panel.set(title=how, xlabel="step", ylim=(0, 1), xlim=(0, 299))
 panels[0].set_ylabel("share of the assignments"), panels[2].legend(reverse=True, loc=(1.05, 0.1))
 about = "With no remedy, two experts soon have all tokens, and five have some at the end; with either, all eight do."
@@ -296,7 +296,7 @@ print(f"loss {2 * (share * probabilities.mean(0)).sum():.2f}")
 #   batch, or one sequence, and the smaller the group, the less the experts can specialize. A *z-loss*, the mean squared log-sum-exp of the
 #   logits, is often added to keep the logits small, but it balances nothing.
 # - *They ask next:* How do you notice a collapse? I log the load of each expert in each layer, not the loss alone, which still falls.
-# - *The trap:* Reporting the balance loss as part of the training loss, or computing it and never adding it.
+# - *The trap:* The balance loss isn't part of the training loss that you report; and once computed, it has to be added.
 # - *Proof:* `proof-collapse`, `proof-balance`, `proof-below-one`.
 #
 # ### Balancing by a bias, without an auxiliary loss
@@ -323,7 +323,7 @@ for name, used in (("without bias", scores), ("with bias", scores + bias)):
 # - *Longer:* The rule is bias += rate · sign(mean load − load). DeepSeek-V3 combines it with a very small loss for each sequence
 #   ([Wang et al. 2024](https://arxiv.org/abs/2408.15664)). The sigmoid scores experts independently instead of making them compete.
 # - *They ask next:* Over what is the load counted? Over the whole batch, so the counts need an all-reduce over the data-parallel ranks.
-# - *The trap:* Using score plus bias as the gate. Then the bias scales the outputs.
+# - *The trap:* If score plus bias is the gate, the bias scales the outputs.
 # - *Proof:* `proof-bias`, `proof-collapse`.
 #
 # ## Expert capacity and the capacity factor
@@ -367,7 +367,7 @@ pictures.slider(draw, start={"factor": 1.0}, factor=[0.5, 1.0, 1.25, 2.0])
 # - *They ask next:* Who is dropped? The tokens at the end of the batch, unless tokens are ranked by gate. With *expert choice*, each expert
 #   picks its tokens instead, so the load is even by construction; but a token's experts then depend on later tokens, which leaks the future
 #   into a causal model. A server can use another factor or none, although it then computes a different function.
-# - *The trap:* Overwriting a dropped token's hidden state by zero instead of adding zero to it.
+# - *The trap:* A dropped token's hidden state isn't overwritten by zero. Zero is added to it.
 # - *Proof:* `proof-capacity`, `proof-batch`.
 #
 # ### Batch dependence without capacity
@@ -393,8 +393,7 @@ for pair in nearly:
 #   All later layers then see another hidden state. Batch-invariant kernels fix the order of sums at some cost in speed.
 # - *They ask next:* Why does it hurt reinforcement learning? The sampler and the trainer batch differently, so a token's log-probability
 #   jumps where they chose different experts. Replaying the sampler's choices in the trainer (*router replay*) avoids it.
-# - *The trap:* Relying on temperature 0. The same batch may give the same answer, but your request is in another batch
-#   each time.
+# - *The trap:* Temperature 0 guarantees nothing. The same batch may give the same answer, but your request is in another batch each time.
 # - *Proof:* `proof-batch`, `proof-order`.
 #
 # ## Shared and fine-grained experts
@@ -417,7 +416,7 @@ for split in (1, 2, 4):
 # - *Longer:* DeepSeek-V3 has 256 routed experts, of which 8 are chosen, and one shared one
 #   ([DeepSeekMoE](https://arxiv.org/abs/2401.06066)).
 # - *They ask next:* What limits the splitting? Small matrices use a GPU badly, the router grows, and each token is sent to more places.
-# - *The trap:* Counting the shared expert among the k that the router chooses.
+# - *The trap:* The shared expert isn't one of the k that the router chooses.
 # - *Proof:* `proof-combinations`, `proof-parameters`.
 #
 # ## Milestone: expert parallelism
@@ -439,12 +438,12 @@ def on_rank(rank):
     mine = batch[6 * rank : 6 * rank + 6]
     gates, chosen = (mine @ routing.T).softmax(-1).max(-1)
     places = [(chosen // 2 == other).nonzero()[:, 0] for other in range(4)]
-    asked = mytorch.cat(all_to_all([chosen[each] for each in places]))
-    rows = mytorch.cat(arrived := all_to_all([mine[each] for each in places]))
+    asked = mytorch.cat(all_to_all([chosen[rows_there] for rows_there in places]))
+    rows = mytorch.cat(arrived := all_to_all([mine[rows_there] for rows_there in places]))
     rows = (weights[asked] @ rows.unsqueeze(-1)).squeeze(-1)
     out = mytorch.zeros(6, 16)
-    for place, done in zip(places, all_to_all(rows.split([len(each) for each in arrived])), strict=True):
-        out[place] = done
+    for rows_there, done in zip(places, all_to_all(rows.split([len(part) for part in arrived])), strict=True):
+        out[rows_there] = done
     return gates.unsqueeze(-1) * out, len(rows), distributed.bytes_sent()
 
 
@@ -473,7 +472,7 @@ print("rows computed by each rank:", list(computed))
 #   the fullest rank gets fewer rows.
 # - *They ask next:* Why not tensor parallelism for the experts? Its slices of small experts are thin, and its traffic doesn't shrink with
 #   the experts that are chosen.
-# - *The trap:* Looking at averages. Experts that are balanced on average still leave a step in which one rank has twice the rows.
+# - *The trap:* Averages hide the problem. Experts that are balanced on average still leave a step in which one rank has twice the rows.
 # - *Proof:* `proof-parallel`; you count bytes for any placement in exercise 6.
 #
 # ## The real one

@@ -80,7 +80,7 @@ for seed in range(3):
 #   small but not 0.
 # - *They ask next:* When is it broken? If the gradient's norm is 0 as well, then all groups have equal scores and teach nothing, or the
 #   ratio was detached.
-# - *The trap:* Comparing two runs by their losses. Such a loss has the right gradient, but its value measures nothing.
+# - *The trap:* Two runs can't be compared by their losses. Such a loss has the right gradient, but its value measures nothing.
 # - *Proof:* `proof-zero-loss`, `proof-signal`.
 #
 # ## The exact policy gradient of a toy policy
@@ -138,7 +138,7 @@ print([f"{a} → {b}" for a, b, kept in zip(tokens, tokens[1:], trained[1:], str
 # - *Longer:* At inference I render the same template, up to the header of the turn that the model has to write.
 # - *They ask next:* Is the prompt in the loss harmful? The model then also learns to write questions, which matters most when prompts are
 #   much longer than replies.
-# - *The trap:* Using another template at inference: an extra space or a missing header is text that the model was never trained on.
+# - *The trap:* If the template differs at inference, an extra space or a missing header is text that the model was never trained on.
 # - *Proof:* `proof-template`; you write one in exercise 2.
 #
 # ### Averaging the loss: over tokens or over replies
@@ -168,12 +168,12 @@ def descend(table, loss, steps, rate):
 
 
 shown = [[[a], [WELL, a], [wrong]] for a, wrong in ((1, 2), (2, 3), (3, 1))]
-shown = torch.tensor([[rows.index([*w, *[END] * (4 - len(w))]) for w in each] for each in shown])
+shown = torch.tensor([[rows.index([*w, *[END] * (4 - len(w))]) for w in words] for words in shown])
 tuned = descend(base, lambda logp: -logp.gather(1, shown).sum() / lengths[shown].sum(), 100, 3)
 ref, stops = logprobs(tuned), (ids == END).any(1)
 print(f"demonstrations: correct {correct.gather(1, shown).mean():.2f}")
-for name, each in (("base", base), ("after SFT", tuned)):
-    print(f"{name:9} correct {expected(each, correct):.2f}, stops {expected(each, stops):.2f}")
+for name, policy in (("base", base), ("after SFT", tuned)):
+    print(f"{name:9} correct {expected(policy, correct):.2f}, stops {expected(policy, stops):.2f}")
 
 # %% [markdown]
 # SFT copies its demonstrations, mistakes included, so to become better than they are, the model needs a signal that
@@ -187,7 +187,7 @@ for name, each in (("base", base), ("after SFT", tuned)):
 # - *Longer:* The two signals differ in kind. SFT says which tokens to write, in every position; RL says only how good a finished reply
 #   was, so it needs many more samples and a policy that succeeds now and then.
 # - *They ask next:* Can you skip SFT? Yes, if the base model succeeds sometimes; DeepSeek-R1-Zero was trained that way.
-# - *The trap:* Expecting RL to teach new knowledge. It mostly moves probability among replies that the policy already writes.
+# - *The trap:* RL seldom teaches new knowledge. It mostly moves probability among replies that the policy already writes.
 # - *Proof:* `proof-SFT`, `proof-signal`, `proof-milestone`.
 #
 # ## A reward model
@@ -228,7 +228,7 @@ for chosen, rejected in pairs:
 # - *Longer:* Far from the training pairs a score is a guess.
 # - *They ask next:* How do you use several ranked replies? InstructGPT trains on all pairs of one ranking in a single batch element,
 #   because separate ones overfit.
-# - *The trap:* Judging it by its accuracy on held-out pairs of the old policy. RL takes the policy to other replies.
+# - *The trap:* Its accuracy on held-out pairs of the old policy isn't enough. RL takes the policy to other replies.
 # - *Proof:* `proof-reward-model`, `proof-hacking`.
 #
 # ## DPO
@@ -250,8 +250,8 @@ for beta in (1.0, 0.2, 0.05):
     for pair in pairs:
         table = descend(tuned, lambda logp, beta=beta, pair=pair: dpo(logp, beta, *pair), 100, 3 / beta)
         move = logprobs(table) - ref
-        for name, each in zip(("chosen", "rejected"), pair, strict=True):
-            changes[name].append(f"{move.gather(1, each).mean():+.1f}")
+        for name, reply in zip(("chosen", "rejected"), pair, strict=True):
+            changes[name].append(f"{move.gather(1, reply).mean():+.1f}")
         changes["KL"].append(f"{(logprobs(table).exp() * move).sum(1).mean():.1f}")
     columns = ", ".join(f"{name} {' '.join(values)}" for name, values in changes.items())
     print(f"{beta = }: {columns}; probability {expected(table, polite):.2f}")
@@ -270,7 +270,7 @@ for beta in (1.0, 0.2, 0.05):
 #   halving β has the effect of doubling the reward.
 # - *They ask next:* What is likelihood displacement? Both log-probabilities fall, because only their difference is
 #   trained. I log both, and add an SFT term if the chosen ones fall too far.
-# - *The trap:* Reading β as a learning rate. It also scales the gradient, but above all it sets where training ends.
+# - *The trap:* β isn't a learning rate. It also scales the gradient, but above all it sets where training ends.
 # - *Proof:* `proof-beta`.
 #
 # ## The policy gradient's variance
@@ -321,8 +321,7 @@ for constant in (0.0, 0.9):
 # - *Longer:* RLOO avoids the factor by taking the mean of the *other* samples.
 # - *They ask next:* When does a baseline hurt? If the policy is nearly always right, the expected reward as a baseline raises the
 #   variance.
-# - *The trap:* Thinking that the division by the group's standard deviation is harmless, too. It reweights the prompts,
-#   as the section on GRPO shows.
+# - *The trap:* The division by the group's standard deviation isn't harmless, too. It reweights the prompts, as the section on GRPO shows.
 # - *Proof:* `proof-baseline`, `proof-advantages`.
 #
 # ## PPO: several steps on one batch
@@ -376,7 +375,7 @@ pictures.curves(lines, xlabel="batch", ylabel="expected reward")
 # - *They ask next:* Why do labs sample asynchronously? Replies differ widely in length, above all those of agents, and waiting for the
 #   longest leaves GPUs idle. The samples are then a few updates old, so I limit their age, and the ratio and its clip correct for the
 #   rest.
-# - *The trap:* Detaching the ratio, or dividing the current policy by itself without a detach: both give a gradient of 0.
+# - *The trap:* If you detach the ratio, or divide the current policy by itself without a detach, the gradient is 0.
 # - *Proof:* `proof-first-step`.
 
 # %% tags=["proof-first-step"]
@@ -384,8 +383,8 @@ leaf = tuned.clone().requires_grad_()
 logp = logprobs(leaf)
 weight = ref.exp() * (correct - expected(tuned, correct))  # over all replies: exact
 kinds = {"REINFORCE": logp, "ratio": (logp - ref).exp(), "detached": (logp - ref).exp().detach() + 0 * logp}
-for name, each in (kinds | {"by itself": (logp - logp).exp()}).items():
-    (gradient,) = torch.autograd.grad((weight * each).sum(1).mean(), leaf, retain_graph=True)
+for name, ratio in (kinds | {"by itself": (logp - logp).exp()}).items():
+    (gradient,) = torch.autograd.grad((weight * ratio).sum(1).mean(), leaf, retain_graph=True)
     print(f"{name:9} gradient's norm {gradient.norm():.3f}")
 
 # %% [markdown]
@@ -428,9 +427,9 @@ for name, advantage in (("correct", 1.0), ("wrong", -1.0)):
 # %% tags=["proof-milestone"]
 runs = [train(tuned, seed, 100, 2, 0.2)[0] for seed in range(3)]
 for name, tables in (("base", [base]), ("SFT", [tuned]), ("GRPO", runs)):
-    rates = [(logprobs(each).exp() * correct).sum(1) for each in tables]
+    rates = [(logprobs(table).exp() * correct).sum(1) for table in tables]
     means = {k: " ".join(f"{(1 - (1 - rate) ** k).mean():.2f}" for rate in rates) for k in (1, 8, 64)}
-    print(f"{name:4}", "; ".join(f"pass@{k}: {shown}" for k, shown in means.items()))
+    print(f"{name:4}", "; ".join(f"pass@{k}: {mean}" for k, mean in means.items()))
 
 # %% [markdown]
 # The model is now better than its demonstrations. Eight samples of the SFT policy nearly always contained a correct reply, and after GRPO a
@@ -442,7 +441,7 @@ for name, tables in (("base", [base]), ("SFT", [tuned]), ("GRPO", runs)):
 #   model never succeeds there is no signal. I compare pass@k at large k, before and after, to see whether anything was added or lost.
 # - *Longer:* In [Yue et al. 2025](https://arxiv.org/abs/2504.13837), base models overtook their RL versions at large k,
 #   because RL had made the frequent solutions more frequent and lost some of the rare ones.
-# - *The trap:* Estimating pass@k as 1 − (1 − c/n)ᵏ from n samples. That is biased; exercise 6 has the unbiased form.
+# - *The trap:* 1 − (1 − c/n)ᵏ from n samples isn't pass@k. That is biased; exercise 6 has the unbiased form.
 # - *Proof:* `proof-milestone`.
 #
 # ## Reward hacking
@@ -465,9 +464,9 @@ def draw(beta):
 
 
 for beta in (0.0, 0.3, 3.0):
-    for curves, kl, said in [ascend(proxy, beta) for proxy in proxies]:
+    for curves, kl, line in [ascend(proxy, beta) for proxy in proxies]:
         most, last = max(curves["readers"]), curves["readers"][-1]
-        print(f"{beta = }: readers at best {most:.2f}, at the end {last:.2f}; KL {kl:.1f}, {said:.1f} wells a reply")
+        print(f"{beta = }: readers at best {most:.2f}, at the end {last:.2f}; KL {kl:.1f}, {line:.1f} wells a reply")
 pictures.slider(draw, start={"beta": 0.0}, beta=[0.0, 0.3, 1.0, 3.0])
 
 # %% [markdown]
@@ -497,7 +496,7 @@ for seed in range(3):
 #   current policy.
 # - *They ask next:* What if no program can check the task? A language model grades the reply by a written rubric. It is a proxy like any
 #   reward model, so I compare its grades with people's and read the replies that it likes most.
-# - *The trap:* Taking a rising verified reward for a better model. It means that more replies pass the check.
+# - *The trap:* A rising verified reward isn't a better model. It means that more replies pass the check.
 # - *Proof:* `proof-verifier`, `proof-hacking`.
 #
 # ## SFT, DPO, PPO and GRPO compared
@@ -516,8 +515,7 @@ for seed in range(3):
 #   return gives each token its own advantage.
 # - *Longer:* On-policy training often beats DPO, whose pairs come from an older policy, so that nothing corrects the
 #   new one where it goes. Online DPO collects new pairs from the current policy.
-# - *The trap:* Answering from the loss alone. The choice depends on the kind of feedback, and on whether you can afford
-#   to sample.
+# - *The trap:* The loss alone doesn't decide. The choice depends on the kind of feedback, and on whether you can afford to sample.
 # - *Proof:* `proof-beta`, `proof-clip`, `proof-milestone`.
 #
 # ## The real one
@@ -571,8 +569,8 @@ p, d = logp.detach().exp(), ref - logp
 (exact,) = torch.autograd.grad((logp.exp() * -d).sum(1).mean(), leaf, retain_graph=True)
 print(f"KL {(p * -d).sum(1).mean():.2f}, whose gradient the estimators should have")
 kinds = {"k1 in the reward": -d.detach() * logp, "k1": -d, "k2": d**2 / 2, "k3": d.exp() - 1 - d}
-for name, each in kinds.items():
-    (gradient,) = torch.autograd.grad((p * each).sum(1).mean(), leaf, retain_graph=True)
+for name, penalty in kinds.items():
+    (gradient,) = torch.autograd.grad((p * penalty).sum(1).mean(), leaf, retain_graph=True)
     print(f"{name:16} relative error of the gradient {(gradient - exact).norm() / exact.norm():.1f}")
 
 # %% [markdown]
@@ -582,7 +580,7 @@ for name, each in kinds.items():
 #   adds k3 to the loss, although only its value is unbiased and its gradient isn't the KL's.
 # - *Longer:* As a loss, k2 has the right gradient, while k1's is zero on average.
 # - *They ask next:* Do you need the penalty at all? With a verifiable reward many drop it, which also saves the reference model.
-# - *The trap:* Confusing two policies: the ratio compares with the one that sampled, the penalty with the frozen reference.
+# - *The trap:* Two policies are easily confused: the ratio compares with the one that sampled, the penalty with the frozen reference.
 # - *Proof:* `proof-penalty`.
 
 # %% [markdown]
@@ -612,5 +610,5 @@ for moved in ([0.0, 0.0], [5.0, -5.0], [-5.0, -15.0], [5.0, 5.0]):
 #   doesn't change the loss.
 # - *They ask next:* Does the probability of the chosen reply have to rise? No, only its lead over the rejected one does. In the
 #   third line both fall, and the loss equals that of the second.
-# - *The trap:* Letting gradients flow into the reference, or leaving its dropout on.
+# - *The trap:* No gradient may flow into the reference, and its dropout has to be off.
 # - *Proof:* `proof-DPO`.

@@ -50,7 +50,7 @@ written = generate(model, do_sample=True, temperature=0.5)
 print("".join(letters[token] for token in written[0].tolist()))
 expected = load_file("files/alice_llama/expected.safetensors")  # computed by PyTorch
 print(f"\n{(written == expected['sampled']).sum().item()} of {written.numel()} tokens are those of PyTorch")
-compiled = [name for name, each in sys.modules.items() if "torch" in name and str(each.__file__).endswith(".so")]
+compiled = [name for name, module in sys.modules.items() if "torch" in name and str(module.__file__).endswith(".so")]
 print(f"{len(compiled)} compiled modules of torch are loaded; torch is minitorch: {torch is minitorch}")
 
 # %% [markdown] tags=["short"]
@@ -123,7 +123,7 @@ with torch.device("meta"):
 print("1.", config.num_hidden_layers, "layers;", "2.", built.lm_head.weight.device, "device")
 state = load_file("files/alice_llama/model.safetensors")  # 3. tensors by name
 print("3.", len(state), "tensors in", state["model.norm.weight"].dtype)
-state = {name: each.float() for name, each in state.items()}  # 4. the dtype
+state = {name: tensor.float() for name, tensor in state.items()}  # 4. the dtype
 print("4.", built.load_state_dict(state, strict=False, assign=True))
 built.tie_weights()  # 5. the head is the embedding
 print("5. the head is the embedding:", built.lm_head.weight is built.model.embed_tokens.weight)
@@ -141,7 +141,7 @@ print("6. training was", built.training, "and is", built.eval().training)  # 6. 
 
 # %% tags=["proof-buffer"]
 print(check.error(built, rows))
-on_meta = [name for name, each in built.named_buffers() if each.is_meta]
+on_meta = [name for name, buffer in built.named_buffers() if buffer.is_meta]
 print("still on meta:", on_meta, "in the file:", any("inv_freq" in name for name in state))
 built.model.rotary_emb = modeling_llama.LlamaRotaryEmbedding(config)
 print(f"with the frequencies computed anew: {(built(rows).logits - logits).abs().max():.4f} off")
@@ -165,7 +165,7 @@ print(f"with the frequencies computed anew: {(built(rows).logits - logits).abs()
 #   be mapped into memory; see [chapter 20](20_saving_and_loading.ipynb).
 # - *They ask next:* Which libraries build on it? `Trainer` is a training loop with checkpoints and logging, Accelerate makes a loop run on
 #   several devices, and PEFT adds adapters such as LoRA ([chapter 21](21_features_and_visualization.ipynb)).
-# - *The trap:* Fine-tuning in a loop of your own without calling `train()`: the model comes in eval mode, so dropout stays off.
+# - *The trap:* If you fine-tune in a loop of your own without calling `train()`, the model comes in eval mode, so dropout stays off.
 # - *Proof:* `proof-from-pretrained`, `proof-buffer`.
 #
 # **Interview · What does it mean that weights are tied?**
@@ -176,14 +176,19 @@ print(f"with the frequencies computed anew: {(built(rows).logits - logits).abs()
 #   `load_state_dict` therefore reports the other name as missing, and `tie_weights` makes both names refer to one tensor again.
 # - *They ask next:* How can tying break? When one of the two is assigned a new tensor, for example a resized embedding,
 #   so I call `tie_weights` again afterwards.
-# - *The trap:* Counting parameters with `state_dict()`. It lists both names, so the matrix is counted twice, while
-#   `parameters()` yields it once.
+# - *The trap:* `state_dict()` doesn't count parameters. It lists both names, so the matrix is counted twice, while `parameters()` yields it
+#   once.
 # - *Proof:* `proof-tied`, `proof-count`.
 
 # %% tags=["proof-count"]
 print("names in the state dict:", len(model.state_dict()), "· in the file:", len(state))
-print("elements:", sum(each.numel() for each in model.state_dict().values()), end=" · ")
-print("parameters:", sum(each.numel() for each in model.parameters()), "· the head has", model.lm_head.weight.numel())
+print("elements:", sum(tensor.numel() for tensor in model.state_dict().values()), end=" · ")
+print(
+    "parameters:",
+    sum(parameter.numel() for parameter in model.parameters()),
+    "· the head has",
+    model.lm_head.weight.numel(),
+)
 
 # %% [markdown]
 # ### What version 5 changed
@@ -209,7 +214,7 @@ print("parameters:", sum(each.numel() for each in model.parameters()), "· the h
 class OnMytorch(torch.autograd.Function):
     @staticmethod
     def forward(ctx, query, key, value, mask, groups):
-        ctx.inputs = [mytorch.tensor(each.numpy(), requires_grad=True) for each in (query, key, value)]
+        ctx.inputs = [mytorch.tensor(tensor.numpy(), requires_grad=True) for tensor in (query, key, value)]
         mine, parts = mytorch.nn.functional, mytorch.nn.llama
         query, key, value = ctx.inputs
         allowed = None if mask is None else mytorch.tensor((mask == 0).numpy())
@@ -220,7 +225,7 @@ class OnMytorch(torch.autograd.Function):
     @staticmethod
     def backward(ctx, gradient):
         ctx.output.backward(mytorch.tensor(gradient.numpy()))
-        return *(torch.from_numpy(each.grad.numpy()) for each in ctx.inputs), None, None
+        return *(torch.from_numpy(tensor.grad.numpy()) for tensor in ctx.inputs), None, None
 
 
 def my_attention(module, query, key, value, attention_mask, **options):
@@ -233,7 +238,11 @@ def train_step(implementation):
     model.zero_grad()
     output = model(rows, labels=rows)
     output.loss.backward()
-    return output.loss.item(), output.logits.detach(), torch.cat([each.grad.flatten() for each in model.parameters()])
+    return (
+        output.loss.item(),
+        output.logits.detach(),
+        torch.cat([parameter.grad.flatten() for parameter in model.parameters()]),
+    )
 
 
 from transformers import AttentionInterface
@@ -260,8 +269,8 @@ def moved(implementation):  # how far the logits of each position move
 
 
 lines = {name: moved(name) for name in ("sdpa", "mytorch")}
-for name, each in lines.items():
-    print(f"{name:8} before position 20: {each[:20].max():.1f}, from it on: {each[20:].max():.1f}")
+for name, line in lines.items():
+    print(f"{name:8} before position 20: {line[:20].max():.1f}, from it on: {line[20:].max():.1f}")
 about = "With sdpa, the logits before position 20 stay as they are. With mytorch, they move, too."
 names = {"xlabel": "position", "ylabel": "largest change of a logit"}
 pictures.curves(lines, range(40), **names, marks={"changed": 20}, alt=about)
@@ -296,7 +305,7 @@ print(f"before position 20: {moved('mytorch')[:20].max():.1f}; {same.sum()} of {
 #   dictionary, because each model's file has its own.
 # - *They ask next:* How do you add your own? I register a function and, separately, a mask function under the same
 #   name.
-# - *The trap:* Reading the None of sdpa's masks as "no mask". It means *causal*: the model passes no mask when the kernel's `is_causal`
+# - *The trap:* The None of sdpa's masks doesn't mean "no mask". It means *causal*: the model passes no mask when the kernel's `is_causal`
 #   flag is enough, so your function has to hide the future itself.
 # - *Proof:* `proof-my-attention`, `proof-dispatch`, `proof-weights`.
 
@@ -320,7 +329,7 @@ print(str(check.error(model.set_attn_implementation, "flash_attention_2")).parti
 #   sequence. Gradients show it too, since the logits at position t must have zero gradient with respect to later tokens.
 # - *They ask next:* Why doesn't generation fail as well? When you decode with a cache, a new token has no future to see, so only the
 #   prompt is computed incorrectly.
-# - *The trap:* Testing with a single query. The causal mask hides nothing from the last position.
+# - *The trap:* A test with a single query proves nothing. The causal mask hides nothing from the last position.
 # - *Proof:* `proof-future`.
 #
 # ## Find the layer where two implementations differ
@@ -353,7 +362,7 @@ def outputs(model):
 
 
 differences = [(a - b).abs().max().item() for a, b in zip(outputs(model), outputs(ported), strict=True)]
-print("by layer:", [f"{each:.1f}" for each in differences])
+print("by layer:", [f"{difference:.1f}" for difference in differences])
 about = "The difference is 0 in layers 0 and 1, 2.0 in layer 2 and 5.2 in layer 3."
 pictures.curves({"ported": differences}, range(4), xlabel="layer", ylabel="largest difference", alt=about)
 
@@ -369,8 +378,8 @@ pictures.curves({"ported": differences}, range(4), xlabel="layer", ylabel="large
 #   tolerance by comparing the original with itself in float64.
 # - *They ask next:* What if the logits agree, but training differs? Then I compare the gradients, from the last layer to the first, and
 #   after them the optimizer's states.
-# - *The trap:* Comparing generated text. Greedy decoding hides small errors, and a near-tie between two tokens can change the whole
-#   sentence.
+# - *The trap:* Generated text is a poor comparison. Greedy decoding hides small errors, and a near-tie between two tokens can change the
+#   whole sentence.
 # - *Proof:* `proof-bisect`.
 #
 # ## Milestone: the checkpoint on your Llama, and back
@@ -387,7 +396,7 @@ mine = sys.modules["my_llama"] = ModuleType("my_llama")
 exec(inspect.getsource(llama).replace("minitorch", "mytorch"), mine.__dict__)
 my_llama = mine.LlamaForCausalLM(mine.LlamaConfig.from_dict(config.to_dict()))
 my_state = mytorch.safetensors.load_file("files/alice_llama/model.safetensors")
-print(my_llama.load_state_dict({name: each.float() for name, each in my_state.items()}, strict=False))
+print(my_llama.load_state_dict({name: tensor.float() for name, tensor in my_state.items()}, strict=False))
 tokens = mytorch.tensor(rows.numpy())
 my_logits = my_llama(tokens)[0]
 print(f"off by {(torch.tensor(my_logits.detach().numpy()) - logits).abs().max():.4f} from transformers")
@@ -401,7 +410,7 @@ loss.backward()
 mytorch.optim.SGD(my_llama.parameters(), lr=0.1).step()
 with tempfile.TemporaryDirectory() as folder:
     shutil.copy("files/alice_llama/config.json", folder)
-    kept = {name: each for name, each in my_llama.state_dict().items() if name != "lm_head.weight"}
+    kept = {name: tensor for name, tensor in my_llama.state_dict().items() if name != "lm_head.weight"}
     mytorch.safetensors.save_file(kept, f"{folder}/model.safetensors", {"format": "pt"})
     theirs = LlamaForCausalLM.from_pretrained(folder)
 with torch.no_grad():
@@ -454,7 +463,7 @@ for wrong in ([], ["q_proj"], ["q_proj", "k_proj"]):
 #   queries and keys move with their rows. Values and the output matrix stay as they are, because they aren't rotated.
 # - *They ask next:* Why is a permutation enough? If q and k are permuted alike, their dot product is unchanged, so the layout only decides
 #   which elements form a pair.
-# - *The trap:* Testing at position 0, where the rotation does nothing and both layouts agree.
+# - *The trap:* At position 0 the rotation does nothing, and both layouts agree.
 # - *Proof:* `proof-layouts`, `proof-converter`.
 
 # %% [markdown]
@@ -480,9 +489,9 @@ labels[0, 6:] = -100  # a short text
 labels[1:, :2] = -100
 count = (labels[:, 1:] != -100).sum()  # the shifted labels are what the loss averages over
 pairs = list(zip(rows.split(1), labels.split(1), strict=True))
-micro = [model(row, labels=each).loss for row, each in pairs]
-right = [model(row, labels=each, num_items_in_batch=count).loss for row, each in pairs]
-print("trained tokens:", (labels[:, 1:] != -100).sum(1).tolist(), "· losses:", [f"{each:.2f}" for each in micro])
+micro = [model(row, labels=targets).loss for row, targets in pairs]
+right = [model(row, labels=targets, num_items_in_batch=count).loss for row, targets in pairs]
+print("trained tokens:", (labels[:, 1:] != -100).sum(1).tolist(), "· losses:", [f"{loss:.2f}" for loss in micro])
 print(f"whole batch {model(rows, labels=labels).loss:.3f}, mean of the means {sum(micro) / 3:.3f}", end=", ")
 print(f"with num_items_in_batch {sum(right):.3f}")
 
@@ -496,8 +505,8 @@ print(f"with num_items_in_batch {sum(right):.3f}")
 #   the count to the model as `num_items_in_batch`, and the model divides the sum of the losses by it.
 # - *They ask next:* What changes with several GPUs? DDP averages the gradients of its ranks, so the count has to be summed over the ranks,
 #   and the loss multiplied by the number of ranks. `TrainingArguments(average_tokens_across_devices=True)`, the default, does both.
-# - *The trap:* Counting the labels before the shift, or with the ignored ones: then the divisor is too large. Version 4's `Trainer`
-#   does the former, which matters little as long as the rows are long; version 5 counts after the shift.
+# - *The trap:* If you count the labels before the shift, or with the ignored ones, the divisor is too large. Version 4's `Trainer` does the
+#   former, which matters little as long as the rows are long; version 5 counts after the shift.
 # - *Proof:* `proof-accumulation`, `proof-shift`.
 #
 # ## Rapid fire
@@ -559,7 +568,7 @@ for cache in (DynamicCache(config=config), StaticCache(config=config, max_cache_
 #   position, which padding on the right would fill with padding. The `attention_mask` hides the padding, and positions count from the
 #   first real token.
 # - *They ask next:* What do serving engines use? Paged blocks ([chapter 27](27_whiteboard_serving.ipynb)).
-# - *The trap:* Reusing a cache for another prompt: it still contains the first one.
+# - *The trap:* A cache that is reused for another prompt still contains the first one.
 # - *Proof:* `proof-caches`.
 
 # %% [markdown]

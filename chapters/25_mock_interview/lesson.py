@@ -53,7 +53,7 @@ sure = [90, 90, 70, 90, 90, 70, 50, 90, 70, 90]
 right = [True, True, False, False, True, True, False, True, False, False]
 pairs = list(zip(sure, right, strict=True))
 print(calibration.verdict(pairs))
-shrug = calibration.brier([(50, each) for each in right])
+shrug = calibration.brier([(50, is_right) for is_right in right])
 print(f"Brier score {calibration.brier(pairs):.2f}; saying 50 % each time gives {shrug:.2f}")
 print(calibration.bars(calibration.levels(pairs)))
 
@@ -67,15 +67,15 @@ print(calibration.bars(calibration.levels(pairs)))
 
 # %% tags=["proof-shift"]
 def shifted(points):
-    moved = [min(100, max(0, each + points)) for each in sure]
+    moved = [min(100, max(0, percent + points)) for percent in sure]
     return moved, calibration.brier(zip(moved, right, strict=True))
 
 
 def draw(points):
     moved, score = shifted(points)
     levels = calibration.levels(zip(moved, right, strict=True))
-    reader = [each.sure for each in levels], [each.share for each in levels]
-    said = "; ".join(f"{each.sure} % sure, {each.share:.0f} % right" for each in levels)
+    reader = [level.sure for level in levels], [level.share for level in levels]
+    said = "; ".join(f"{level.sure} % sure, {level.share:.0f} % right" for level in levels)
     lines, alt = {"perfect": ([0, 100], [0, 100]), "reader": reader}, f"Brier score {score:.2f}: {said}."
     return pictures.curves(lines, xlabel="how sure (%)", ylabel="right (%)", alt=alt)
 
@@ -96,8 +96,8 @@ pictures.slider(draw, start={"points": 0}, points=[-40, -30, -20, -10, 0, 10])
 #   to see.
 # - *They ask next:* How would you check that in one line? With `x.untyped_storage().data_ptr() ==
 #   y.untyped_storage().data_ptr()`; plain `data_ptr` also differs for the view `x[1:]`. Keep `is`, `_version` and `grad_fn` ready for other claims.
-# - *The trap:* Stating a guess as a fact. One wrong certainty costs more than three honest doubts: at 90 % a wrong
-#   answer adds 0.81 to the sum of the Brier score, while at 50 % it adds 0.25.
+# - *The trap:* A guess isn't a fact, and one wrong certainty costs more than three honest doubts: at 90 % a wrong answer adds 0.81 to the
+#   sum of the Brier score, while at 50 % it adds 0.25.
 # - *Proof:* `proof-curve`, `proof-shift`.
 #
 # ## How an interview loop is built in 2026
@@ -124,7 +124,7 @@ pictures.slider(draw, start={"points": 0}, points=[-40, -30, -20, -10, 0, 10])
 # - *Longer:* I'm graded on how I decompose, verify and explain, so I say what I expect from each piece before I run it.
 # - *They ask next:* How do you verify generated attention code? I use sizes that all differ, change a future token, and compare
 #   with `scaled_dot_product_attention` ([chapter 14](14_attention.ipynb)).
-# - *The trap:* Accepting code because it runs. Of the fourteen faults we planted in a training program, eight also run without an error
+# - *The trap:* Code isn't right because it runs. Of the fourteen faults we planted in a training program, eight also run without an error
 #   and leave the loss where it should be.
 # - *Proof:* `proof-assistant`, `proof-losses`, `proof-assertion`.
 #
@@ -147,7 +147,7 @@ def top_p(logits, p, fixed):
     before = probabilities.cumsum(-1) - probabilities
     kept = before < p if fixed else before + probabilities <= p  # the assistant wrote the latter
     out = torch.zeros(len(logits)).scatter(0, order, probabilities * kept)
-    return [round(each, 3) for each in (out / out.sum()).tolist()]
+    return [round(value, 3) for value in (out / out.sum()).tolist()]
 
 
 logits = torch.tensor([0.3, 0.5, 0.2]).log()
@@ -175,7 +175,7 @@ def fitted(difference):
         optimizer.zero_grad()
         (difference(model(inputs)) ** 2).mean().backward()
         optimizer.step()
-    return [round(each, 1) + 0.0 for each in model.weight[0].tolist()]
+    return [round(weight, 1) + 0.0 for weight in model.weight[0].tolist()]
 
 
 differences = {"(64, 1) - (64,)": lambda out: out - target, "(64,)   - (64,)": lambda out: out[:, 0] - target}
@@ -195,7 +195,7 @@ for name, difference in differences.items():
 #   small input that isn't square.
 # - *They ask next:* What is the smallest input that would show a bug? One whose dimensions all differ and whose batch
 #   isn't 1, such as (2, 3, 5).
-# - *The trap:* Testing with a square matrix or a batch of one, where transposed weights and lost dimensions go unnoticed.
+# - *The trap:* With a square matrix or a batch of one, transposed weights and lost dimensions go unnoticed.
 # - *Proof:* `proof-shapes`.
 #
 # ## Think aloud in a debug round
@@ -217,7 +217,7 @@ for fault in [None, *faults.FAULTS]:
     runs = [program.train(epochs=4, seed=seed)[2] for seed in range(3)]
     curves[fault.name if fault else "no fault"] = np.array([[held for _, held in run] for run in runs])
 change = {name: (runs - curves["no fault"])[:, -1] for name, runs in curves.items()}
-seen = {name: int((abs(each) > 0.1).sum()) for name, each in change.items()}
+seen = {name: int((abs(difference) > 0.1).sum()) for name, difference in change.items()}
 shown = {name: curves[name][1] for name in curves if seen[name] or name == "no fault"}
 for name in shown:
     print(f"{name:20} visible with {seen[name]} of 3 seeds; the loss changes by {change[name].round(1)}")
@@ -280,7 +280,8 @@ for name in ("no fault", "label shift", "softmax twice", "clip before unscale"):
 #   new gradient and moves.
 # - *Longer:* That order follows the data through the program, so each check rules out what comes before it.
 # - *They ask next:* Why not begin with the learning rate? It is a guess that changes all the numbers at once.
-# - *The trap:* Changing two things at a time, or trusting the first loss, which hardly differs between these four programs.
+# - *The trap:* If you change two things at a time, you don't know which one helped; and the first loss hardly differs between these four
+#   programs.
 # - *Proof:* `proof-checks`.
 #
 # **Interview · The validation loss is too good to be true. Name four causes.**
@@ -291,7 +292,7 @@ for name in ("no fault", "label shift", "softmax twice", "clip before unscale"):
 # - *Longer:* You have to know the floor: for random tokens it is their entropy, and for a benchmark it is the share of wrong
 #   labels.
 # - *They ask next:* How do you prove a leak? I change what the model isn't allowed to see, and check whether an output moves.
-# - *The trap:* Reporting the number before you have looked for a leak.
+# - *The trap:* Look for a leak before you report the number.
 # - *Proof:* `proof-losses`, `proof-leak`.
 
 # %% tags=["proof-leak"]
@@ -302,7 +303,10 @@ for name in ("no fault", "mask polarity"):
     other = rows.clone()
     other[0, -1] = (other[0, -1] + 1) % 8
     change = (model(rows) - model(other)).abs().amax(-1)[0]
-    print(f"{name:14} another last token changes the outputs at", [place for place in range(8) if change[place] > 1e-4])
+    print(
+        f"{name:14} another last token changes the outputs at",
+        [position for position in range(8) if change[position] > 1e-4],
+    )
 
 # %% [markdown]
 # What do you *say* while you search? Cycle through three kinds of sentences: what you see, what could cause it, and what you
@@ -317,7 +321,7 @@ for name in ("no fault", "mask polarity"):
 # - *Longer:* I write the test as an assertion, which proves that the fault was there and keeps it from coming back.
 # - *They ask next:* When do you stop? When a line of code explains each report, and each has a test that failed before
 #   and passes now.
-# - *The trap:* Trusting a fix because "it still trains". Eight of the faults don't show in the loss.
+# - *The trap:* "It still trains" proves nothing. Eight of the faults don't show in the loss.
 # - *Proof:* `proof-losses`, `proof-assertion`.
 
 # %% tags=["proof-assertion"]
@@ -325,7 +329,7 @@ spoiled = faults.load(faults.planted([faults.named("best weights are an alias")]
 clean = faults.load(faults.clean())
 for name, program in (("with the fault", spoiled), ("fixed", clean)):
     model, best, history = program.train(epochs=2)
-    shared = sum(each.data_ptr() == best[key].data_ptr() for key, each in model.state_dict().items())
+    shared = sum(tensor.data_ptr() == best[key].data_ptr() for key, tensor in model.state_dict().items())
     print(f"{name:15} held-out losses {[round(loss, 1) for _, loss in history]}, ", end="")
     print(f"best weights that share the model's memory: {shared} of {len(best)}")
 
@@ -337,7 +341,7 @@ for name, program in (("with the fault", spoiled), ("fixed", clean)):
 
 # %% tags=["proof-16-bytes"]
 model = nn.Linear(1000, 1000, bias=False)
-master = [each.detach().clone().requires_grad_() for each in model.parameters()]
+master = [parameter.detach().clone().requires_grad_() for parameter in model.parameters()]
 model.bfloat16()
 optimizer = torch.optim.Adam(master)
 model(torch.randn(4, 1000).bfloat16()).sum().backward()
@@ -347,7 +351,7 @@ master[0].grad = None
 state = optimizer.state[master[0]]
 held = {"weights": model.weight, "gradients": model.weight.grad, "master weights": master[0]}
 held |= {name: state[name] for name in ("exp_avg", "exp_avg_sq")}
-sizes = {name: each.untyped_storage().nbytes() / 1e6 for name, each in held.items()}
+sizes = {name: tensor.untyped_storage().nbytes() / 1e6 for name, tensor in held.items()}
 print(sizes, "→", f"{sum(sizes.values()):.0f} bytes a parameter")
 print(f"7 billion parameters: {16 * 7} GB, so one GPU of 80 GB isn't enough")
 
@@ -384,7 +388,7 @@ pictures.slider(compare, start={"heads": 32}, heads=[1, 4, 8, 32])
 #   that it makes during the forward pass.
 # - *They ask next:* How much does inference take? The weights take 14 GB, and the cache takes 4.3 GB for 8,192 tokens with 32
 #   layers and 32 heads of width 128.
-# - *The trap:* Counting only the weights, which are an eighth of the total.
+# - *The trap:* The weights are only an eighth of the total.
 # - *Proof:* `proof-16-bytes`, `proof-cache`.
 #
 # **Interview · How long does it take to train 7 billion parameters on a trillion tokens?**
@@ -395,7 +399,7 @@ pictures.slider(compare, start={"heads": 32}, heads=[1, 4, 8, 32])
 #   needs two matrix multiplications of that size.
 # - *They ask next:* What does this leave out? Attention's own matrix multiplications, whose share grows with the
 #   length, and all the waiting for memory and for other GPUs, so reaching half of the peak is already good.
-# - *The trap:* Using the vendor's peak with sparsity, which is twice the dense one.
+# - *The trap:* The vendor's peak with sparsity is twice the dense one.
 # - *Proof:* `proof-six`.
 
 # %% tags=["proof-six"]
@@ -444,7 +448,7 @@ print(
 #   GB over 16 GPUs of 3.35 TB/s, which takes 18 ms, so each user gets at most 56 tokens per second.
 # - *They ask next:* How do you halve the cost? Weights and caches in FP8 halve both the memory and the traffic, and paged caches
 #   avoid reserving the longest length for every request ([chapter 22b](22b_memory.ipynb)).
-# - *The trap:* Dividing only the weights by 80 GB. Here the caches need five times as much.
+# - *The trap:* It isn't enough to divide the weights by 80 GB. Here the caches need five times as much.
 # - *Proof:* `proof-capacity`.
 
 # %% [markdown] tags=["short"]
@@ -535,8 +539,8 @@ past = [Answer("view", "rapid", when=0, score=0.0), Answer("hooks", "rapid", whe
 weak = weakness(past, cards)
 print({topic: round(weak.get(topic, 0.5), 2) for topic in dict.fromkeys(topics.values())})
 draws = [order(cards.values(), past, cards, now=7200.0, rng=np.random.default_rng(seed)) for seed in range(1000)]
-print("first, of 1,000 draws two hours later:", {name: sum(each[0].name == name for each in draws) for name in topics})
-print("last:", {name: sum(each[-1].name == name for each in draws) for name in topics})
+print("first, of 1,000 draws two hours later:", {name: sum(draw[0].name == name for draw in draws) for name in topics})
+print("last:", {name: sum(draw[-1].name == name for draw in draws) for name in topics})
 
 # %% [markdown]
 # A topic that hasn't come up yet counts as half known, so it comes between the two. The failed card is first in most draws but
@@ -549,6 +553,5 @@ print("last:", {name: sum(each[-1].name == name for each in draws) for name in t
 # - *Longer:* The cards that I know rest for longer each time, and I spend the last evening answering aloud.
 # - *They ask next:* How do you know that you know something? I can explain it without notes, name the exception, and write the
 #   line that shows it.
-# - *The trap:* Reading the same chapter twice, which feels like knowledge but tests nothing. One failed question shows what is
-#   missing.
+# - *The trap:* Reading the same chapter twice feels like knowledge but tests nothing. One failed question shows what is missing.
 # - *Proof:* `proof-rests`, `proof-weak`.

@@ -47,17 +47,17 @@ def serve(requests, memory, need, static=False):
         may_join = not (static and running)
         while may_join and waiting and sum(map(need, running)) + need(waiting[0]) <= memory:
             running.append(waiting.pop(0))
-        for each in running:
-            each.first = each.first or len(steps) + 1
-            each.text.append(int(TABLE[each.text[-2], each.text[-1]]))
-        steps.append([each.name for each in running])
-        running = [each for each in running if not each.is_done]
+        for request in running:
+            request.first = request.first or len(steps) + 1
+            request.text.append(int(TABLE[request.text[-2], request.text[-1]]))
+        steps.append([request.name for request in running])
+        running = [request for request in running if not request.is_done]
     return steps, preempted
 
 
 alone = trace()
-for each in alone:
-    serve([each], 1, lambda request: 1)
+for single in alone:
+    serve([single], 1, lambda request: 1)
 runs = {}
 for name, static in (("static", True), ("continuous", False)):
     requests = trace()
@@ -93,8 +93,8 @@ pictures.slider(draw, start={"batching": "static"}, batching=["static", "continu
 # - *Longer:* It works because every request decodes one token per step, whatever its length, so the scheduler can decide between
 #   any two steps (*iteration-level scheduling*). The attention kernel has to handle sequences of different lengths in one batch.
 # - *They ask next:* When is there nothing to gain? When all requests arrive together and all answers are equally long.
-# - *The trap:* Saying that it makes each request faster. It raises throughput and shortens the wait, but a step of a full batch
-#   takes at least as long as a step of a single request.
+# - *The trap:* It doesn't make each request faster. It raises throughput and shortens the wait, but a step of a full batch takes at least
+#   as long as a step of a single request.
 # - *Proof:* `proof-continuous`.
 
 # %% [markdown]
@@ -129,7 +129,7 @@ for name, memory, need in (("reserved", 64, lambda request: 32), ("paged", 16, b
 #   reference-counted, and a shared block is copied before it is written to.
 # - *They ask next:* What does it cost? The attention kernel needs one more lookup per block, and its reads are contiguous only
 #   within a block.
-# - *The trap:* Saying that it makes each token's cache smaller.
+# - *The trap:* It doesn't make each token's cache smaller.
 # - *Proof:* `proof-pages`.
 #
 # ### When the cache is full: preemption
@@ -144,7 +144,7 @@ for memory in (16, 8):
     requests = trace()
     steps, preempted = serve(requests, memory, blocks)
     same = sum(a.text == b.text for a, b in zip(requests, alone, strict=True))
-    most = max(requests, key=lambda each: each.first)
+    most = max(requests, key=lambda request: request.first)
     print(
         f"{memory:2} blocks: {len(steps)} steps, {preempted} preempted, {same} of 12 texts as alone, all have started by step {most.first}"
     )
@@ -159,7 +159,7 @@ for memory in (16, 8):
 #   compute-bound, while swapping moves the cache over PCIe twice.
 # - *They ask next:* How do you avoid preemption? I admit fewer requests, evict unused prefix blocks first, quantize the cache, or
 #   reject early when the queue is long.
-# - *The trap:* Restarting the victim from its prompt alone: with sampling, it would write something other than what was sent.
+# - *The trap:* If the victim restarts from its prompt alone, with sampling it writes something other than what was sent.
 # - *Proof:* `proof-preemption`.
 #
 # ### Prefix caching
@@ -188,7 +188,7 @@ for name, prompt in prompts.items():
 # - *They ask next:* To which of several replicas do you send a request? To one with a long cached prefix, unless its queue is too
 #   long.
 # - *They ask next:* What do you run if the whole prompt is cached? The last token, because its logits aren't in the cache.
-# - *The trap:* Hashing only the block's own tokens, whose keys and values depend on what came before.
+# - *The trap:* The block's own tokens aren't enough for the hash, because their keys and values depend on what came before.
 # - *Proof:* `proof-prefix`.
 #
 # ## Chunked prefill: prompts and decoding in one step
@@ -221,7 +221,7 @@ pictures.curves(lines, chunks, xlabel="chunk (tokens)", ylabel="ms", log="xy", a
 # - *Longer:* The sweet spot is near the ridge, where a step has just enough tokens to keep the GPU busy.
 # - *They ask next:* How do you choose the size? I start from the limit on TPOT and take the largest chunk whose step stays below
 #   it, measured with the full context. The throughput that respects all such limits is called *goodput*.
-# - *The trap:* Forgetting that a later chunk attends to all earlier ones, which shifts its causal mask.
+# - *The trap:* People forget that a later chunk attends to all earlier ones, which shifts its causal mask.
 # - *Proof:* `proof-chunks`.
 #
 # **Interview · Why do servers run prefill and decode on different GPUs?**
@@ -232,7 +232,7 @@ pictures.curves(lines, chunks, xlabel="chunk (tokens)", ylabel="ms", log="xy", a
 # - *Longer:* For a model with 80 layers and 8 KV heads of 128 in 16 bits, 2,000 tokens of cache are 0.66 GB. That takes
 #   about 13 ms at 50 GB/s and can be sent layer by layer during the prefill.
 # - *They ask next:* When isn't it worth it? With short prompts, a slow network or few GPUs, where chunked prefill does as well.
-# - *The trap:* Fixing the ratio of the two pools, which has to follow the lengths of prompts and answers.
+# - *The trap:* The ratio of the two pools can't be fixed, because it has to follow the lengths of prompts and answers.
 # - *Proof:* `proof-chunks`, `proof-sizing`.
 #
 # ## Speculative decoding: when does it make a server slower?
@@ -249,7 +249,10 @@ def gain(rate, drafts, cost, batch, ridge=300):
 
 batches = [2**power for power in range(10)]
 lines = {f"accepts {rate}": [gain(rate, 4, 0.05, batch) for batch in batches] for rate in (0.8, 0.6, 0.3)}
-print({name: [f"{line[place]:.2f}" for place in (0, 6, 9)] for name, line in lines.items()}, "at batch 1, 64 and 512")
+print(
+    {name: [f"{line[position]:.2f}" for position in (0, 6, 9)] for name, line in lines.items()},
+    "at batch 1, 64 and 512",
+)
 print(f"a draft that costs half a step, batch 1: {gain(0.6, 4, 0.5, 1):.2f}")
 about = "All lines are flat up to batch 60 and fall below 1 by batch 512."
 pictures.curves(lines, batches, xlabel="sequences in the batch", ylabel="speedup with 4 drafts", log="x", alt=about)
@@ -264,7 +267,7 @@ pictures.curves(lines, batches, xlabel="sequences in the batch", ylabel="speedup
 # - *They ask next:* How many drafts do you use? Servers adapt the number to acceptance rate and batch, down to zero.
 # - *They ask next:* Where do the drafts come from? From a small model, from the prompt itself (n-gram lookup), or from a head on the
 #   target's own hidden states, as in EAGLE and multi-token prediction.
-# - *The trap:* Quoting the speedup at batch 1 for a server that runs a hundred sequences.
+# - *The trap:* The speedup at batch 1 says nothing about a server that runs a hundred sequences.
 # - *Proof:* `proof-speculation`.
 #
 # ## Sizing a service
@@ -304,7 +307,7 @@ for replicas in (1, 2):
 #   each, they fit easily here. With 30,000-token prompts the cache would be the bound.
 # - *They ask next:* What does this estimate ignore? Bursts of requests, a lost node, the spread of lengths, and
 #   communication.
-# - *The trap:* Stopping once the weights fit.
+# - *The trap:* It isn't enough that the weights fit.
 # - *Proof:* `proof-sizing`; exercise 11 lets you search.
 #
 # **Interview · Quantize weights, activations or the cache: what speeds up which phase?**
@@ -314,7 +317,7 @@ for replicas in (1, 2):
 #   half the bytes, so twice as many requests fit, and long contexts read less.
 # - *Longer:* If only the weights have 8 bits, they are converted back before the matmul, so prefill gains nothing.
 # - *They ask next:* Which one is the riskiest? Activations, because single channels have outliers.
-# - *The trap:* Saying that 8 bits are twice as fast. That depends on what bounds the phase.
+# - *The trap:* "8 bits are twice as fast." That depends on what bounds the phase.
 # - *Proof:* `proof-quantize`.
 
 # %% tags=["proof-quantize"]
@@ -325,7 +328,7 @@ for phase, (tokens, kept) in phases.items():
         name: max(8e9 * size + kept * 131072 * share, 16e9 * tokens * 3.3e12 / (500e12 * speed)) / 3.3e9
         for name, (size, speed, share) in options.items()
     }
-    print(f"{phase:20}", {name: f"{each:.1f} ms" for name, each in ms.items()})
+    print(f"{phase:20}", {name: f"{milliseconds:.1f} ms" for name, milliseconds in ms.items()})
 
 # %% [markdown]
 # ## Tokenization and sampling
@@ -362,7 +365,7 @@ print("'abc' by rank:", by_rank, "· longest match begins with:", [pair for pair
 # - *Longer:* Training counted pairs in texts that the earlier merges had already changed, so only the same order gives the model the
 #   pieces on which it was trained.
 # - *They ask next:* Why bytes? Every text consists of them, so there is no unknown token.
-# - *The trap:* Tokenizing prompt and answer separately, which loses a merge across the seam.
+# - *The trap:* If prompt and answer are tokenized separately, a merge across the seam is lost.
 # - *Proof:* `proof-merges`; you write it in exercise 1.
 #
 # ### Penalties and min-p
@@ -422,7 +425,7 @@ for state in moves:
 #   symbols, so all its characters have to fit. A state without an allowed token is a dead end, so tokens that lead there are masked too.
 # - *Longer:* JSON nests, so the automaton needs a stack. Most masks don't depend on the stack and can be computed ahead.
 # - *They ask next:* What can still go wrong? The limit on tokens may cut the text off, and valid JSON can hold wrong values.
-# - *The trap:* Checking only a token's first character.
+# - *The trap:* It isn't enough to check a token's first character.
 # - *Proof:* `proof-mask`.
 
 # %% [markdown]
@@ -436,7 +439,7 @@ for state in moves:
 # %% tags=["proof-order", "last digits: the order of adding is what this cell shows"]
 def logits_of(rows, weights, pieces):  # rows @ weights, where each sum is added up in so many pieces
     terms = np.split(rows[:, :, None] * weights, pieces, axis=1)
-    return sum(np.cumsum(each, axis=1)[:, -1] for each in terms)
+    return sum(np.cumsum(term, axis=1)[:, -1] for term in terms)
 
 
 rng = np.random.default_rng(0)
@@ -462,7 +465,7 @@ for kernel, pieces in (("batch in one piece", 1), ("batch in 16 pieces", 16)):
 #   the order of reduction for every batch size, at some cost in speed.
 # - *They ask next:* Why does it matter? Tests can't be reproduced, and in reinforcement learning the sampler's probabilities disagree
 #   with the trainer's.
-# - *The trap:* Blaming the seed. Nothing is drawn at temperature 0.
+# - *The trap:* Don't blame the seed. Nothing is drawn at temperature 0.
 # - *Proof:* `proof-order`.
 #
 # ## Milestone: the same trace in 24 steps instead of 62
@@ -524,10 +527,10 @@ for first, share in tree[""].items():
         last = "." if first + second in tree else ""
         texts[first + second + last] = share * more
 for alpha in (0, 1):
-    best = max(texts, key=lambda each: np.log(texts[each]) / len(each) ** alpha)
+    best = max(texts, key=lambda text: np.log(texts[text]) / len(text) ** alpha)
     print(
         f"alpha {alpha}: best {best!r}",
-        {each: f"{np.log(texts[each]) / len(each) ** alpha:.2f}" for each in ("ac.", "be.", ".")},
+        {text: f"{np.log(texts[text]) / len(text) ** alpha:.2f}" for text in ("ac.", "be.", ".")},
     )
 
 # %% [markdown]
