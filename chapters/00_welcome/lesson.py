@@ -205,8 +205,7 @@ def estimate_at_48(step):
 pictures.slider(estimate_at_48, start={"step": 8.0}, step=[0.5, 1.0, 1.5, 2.0, 4.0, 8.0])
 
 # %% [markdown]
-# Finite differences also need one more run of the function for each input, and the next cell counts the runs for a function with
-# many inputs:
+# Finite differences also need one more run of the function for each input, which the code counts for a function with many inputs:
 
 # %% tags=["proof-one-run-per-input"]
 runs, counts = [], {"differences": [], "backward": []}
@@ -377,9 +376,9 @@ print(f"w = {w.value:.4f}, b = {b.value:.4f}")
 # - *Proof:* `proof-derivative-of-a-loop`, `proof-dynamic-graph`.
 #
 # ## Where the tape breaks
-# All calculations share one list, and so far `notes.clear()` emptied it in time. The next cell differentiates $y = x \cdot x$,
-# and then, without clearing, $z = x + x$, whose derivative is 2. After that it omits `notes.clear()` from the training loop as
-# well, and plots the length of the list.
+# All calculations share one list, and so far `notes.clear()` emptied it in time. Let's differentiate $y = x \cdot x$, and then,
+# without clearing, $z = x + x$, whose derivative is 2. After that, omit `notes.clear()` from the training loop as well, and plot
+# the length of the list.
 
 # %% tags=["proof-shared-notes"]
 notes.clear()
@@ -417,8 +416,7 @@ pictures.curves({"notes": kept}, xlabel="step without clear()", ylabel="notes on
 # | the derivatives | computed during the backward pass, from values that the node saved |
 # | `number.grad += …` | the node `AccumulateGrad`, at the end of a path |
 #
-# Nodes and pointers form a **graph**. For three starts, the next cell counts the multiplications in it, and it draws the graph
-# for 30.
+# Nodes and pointers form a **graph**. Let's count the multiplications in it for three starts, and draw the graph for 30.
 
 # %% tags=["proof-dynamic-graph"]
 for start in (3.0, 12.0, 60.0):
@@ -434,7 +432,7 @@ pictures.graph(end, children=lambda n: [e[0] for e in n.next_functions], label=l
 # by-product of **eager** execution, in which an operation runs as soon as Python reaches its line. The `while` isn't in the
 # graph: Python decided how often to multiply, and the graph contains only the multiplications.
 #
-# Can you run `backward` twice on the same graph? The next cell tries it with a sum and with a sum of squares:
+# Can you run `backward` twice on the same graph? Try it with a sum and with a sum of squares:
 
 # %% tags=["proof-twice"]
 x = torch.tensor([1.0, 2.0], requires_grad=True)

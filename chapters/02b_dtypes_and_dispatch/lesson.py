@@ -212,8 +212,7 @@ for kind in kinds:
 # integers of 16, 32 and 64 bits, which support few operations (two uint16 tensors can't be added on the CPU), and float8 in
 # several formats, which `finfo` knows as well.
 #
-# `eps` is the spacing between 1 and the next number that the type can represent, and the next cell measures this spacing for
-# small and for large numbers:
+# `eps` is the spacing between 1 and the next number that the type can represent, measured here for small and for large numbers:
 
 # %% tags=["proof-16-bits"]
 magnitudes = [10.0**k for k in range(-4, 9)]
@@ -411,7 +410,7 @@ pictures.layers(stack, call="softplus(x)", path=["autocast"], kernels=["NumPy"],
 # - *Proof:* `proof-layers`.
 #
 # ### Myth · "Tensors are faster than ndarrays"
-# How much time do the layers take? The next cell adds float32 elements on your CPU, once as an ndarray and once as a tensor.
+# How much time do the layers take? To find out, add float32 elements on your CPU, once as an ndarray and once as a tensor.
 
 # %% tags=["proof-not-faster"]
 import timeit

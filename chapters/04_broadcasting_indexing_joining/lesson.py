@@ -81,9 +81,9 @@ for name, tensor in {"column": column, "row": row, "sum": column + row}.items():
     print(f"{name:6} strides {tensor.stride()!s:9} {tensor.untyped_storage().nbytes():9,} bytes")
 
 # %% [markdown]
-# An intermediate result can be far larger than what you want in the end. The next cell computes the squared distances between
-# all pairs of 200 points, first by subtracting every point from every other, and then by expanding $|a - b|^2 = |a|^2 + |b|^2
-# - 2 a \cdot b$:
+# An intermediate result can be far larger than what you want in the end. Take the squared distances between all pairs of 200
+# points, first by subtracting every point from every other, and then by expanding
+# $|a - b|^2 = |a|^2 + |b|^2 - 2 a \cdot b$:
 
 
 # %% tags=["proof-pairwise"]
@@ -155,8 +155,8 @@ beside(calls)
 # - *Proof:* `proof-silent-broadcast`.
 #
 # ### `keepdim`
-# The next cell tries to divide each row of a matrix by its sum. But `sum(1)` removes a dimension, so its result is aligned with
-# the columns instead of the rows:
+# Suppose you want to divide each row of a matrix by its sum. But `sum(1)` removes a dimension, so its result is aligned with the
+# columns instead of the rows:
 
 # %% tags=["proof-keepdim"]
 square, wide = torch.tensor([[1.0, 3.0], [6.0, 2.0]]), torch.ones(2, 3)

@@ -53,8 +53,8 @@ print(one_place("cuda:1", "cuda:1"), "|", outcome(lambda: one_place("cuda:1", "c
 
 # %% [markdown]
 # ### Where the model breaks
-# The next cell tries the model on each pair of five tensors: vectors and 0-d tensors, on the CPU and on two GPUs. Each entry of the table
-# is the device of `x + y`, and the marked ones are sums that `mytorch` computes although the model would raise an error.
+# Try the model on each pair of five tensors: vectors and 0-d tensors, on the CPU and on two GPUs. Each entry of the table is the
+# device of `x + y`, and the marked ones are sums that `mytorch` computes although the model would raise an error.
 
 # %% tags=["proof-pairs"]
 import numpy as np
@@ -123,7 +123,7 @@ for index, source in ((slice(1, 3), values), (places, values), (places, number))
 # you will write in exercise 2 and which uses `bring` from above. `ACROSS` contains the operations that copy from one device to
 # another.
 #
-# The next cell borrows the top slot for a layer that prints each call.
+# To see it work, borrow the top slot for a layer that prints each call.
 
 # %% tags=["proof-layer"]
 from mytorch import dispatch

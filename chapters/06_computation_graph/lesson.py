@@ -48,8 +48,8 @@ def along_every_path(value, grad):
 
 
 # %% [markdown]
-# This is the chain rule: multiply the local derivatives along each path, and add up the paths. The next cell tries it on $h = s
-# \cdot s$ and $end = h + 2h$, at $s = 3$:
+# This is the chain rule: multiply the local derivatives along each path, and add up the paths. Try it on $h = s \cdot s$ and $end
+# = h + 2h$, at $s = 3$:
 
 # %%
 from course import pictures
@@ -81,7 +81,7 @@ pictures.graph(
 # multiplication to the tensor of ones, to which no variable refers.
 #
 # ## Break it: the number of paths
-# The next cell stacks n diamonds with `end = end + end` and counts the calls that the toy needs:
+# Stack n diamonds with `end = end + end`, and count the calls that the toy needs:
 
 
 # %%
@@ -173,8 +173,8 @@ pictures.assign(dict.fromkeys(["end", "h * two", "h", "s"], "gradient"))
 pictures.slider(draw, start={"order": "at once", "step": 4}, order=list(orders), step=[1, 2, 3, 4])
 
 # %% [markdown]
-# In topological order, `h` propagates once and `s` gets its 18. The next cell compares `backward` with a difference quotient on
-# an expression with several diamonds, and then tries it on a long chain:
+# In topological order, `h` propagates once and `s` gets its 18. Compare `backward` with a difference quotient on an expression
+# with several diamonds, and then try it on a long chain:
 
 
 # %% tags=["proof-topological-order"]
@@ -397,8 +397,8 @@ print(repr(check.error(weight.mul_, 2)))
 # - *Proof:* `proof-leaves`, `proof-scale-first`; `retain_grad`: [chapter 07b](07b_vector_jacobian_products.ipynb).
 #
 # ## Freezing layers
-# If no input requires grad, nothing is recorded, so freezing a layer can shorten the graph. The next cell freezes each of two
-# layers in turn and lists the nodes that a backward pass runs. Which of the two saves more?
+# If no input requires grad, nothing is recorded, so freezing a layer can shorten the graph. To see how much, freeze each of two
+# layers in turn, and list the nodes that a backward pass runs. Which of the two saves more?
 
 # %% tags=["proof-freezing"]
 from minitorch.autograd import engine
@@ -443,7 +443,7 @@ print("frozen batch norm: graph", body(torch.ones(8, 3)).grad_fn, "- mean", body
 # - *Proof:* the order of the nodes in `proof-freezing`; a weight used twice: `proof-grad-is-a-sum`.
 #
 # ## Gradient accumulation in `.grad`
-# The next cell runs two backward passes without clearing `.grad` in between, and then uses one weight twice in the same pass.
+# Run two backward passes without clearing `.grad` in between, and then use one weight twice in the same pass.
 
 # %% tags=["proof-grad-is-a-sum"]
 w = torch.tensor([1.0, 2.0], requires_grad=True)

@@ -74,7 +74,7 @@ view.add_(1)
 print(saved.get(), "at version", row.version)
 
 # %% [markdown]
-# The values changed without an error, so tensors that share memory have to share the counter as well. The next cell shows which ones do:
+# The values changed without an error, so tensors that share memory have to share the counter as well. Which ones do?
 
 # %% tags=["proof-shared-counter"]
 t = torch.zeros(3)

@@ -387,7 +387,7 @@ print("memory of the checkpoint:", after.data_ptr() == saved["embed.weight"].dat
 # - *Proof:* `proof-meta-device`.
 #
 # ### Milestone: GPT's keys
-# The next cell builds the module tree of `minitorch/models/gpt.py`, with the names that nanoGPT uses. LayerNorm and Embedding get their
+# Let's build the module tree of `minitorch/models/gpt.py`, with the names that nanoGPT uses. LayerNorm and Embedding get their
 # `forward` in chapters 12 and 13, so here they only hold parameters of the right shapes.
 
 # %% tags=["proof-GPT-keys"]

@@ -94,7 +94,7 @@ for name, kinds in {"without": torch.nn.Linear, "with": torch.nn.Module}.items()
 
 # %% [markdown]
 # The gradient passes where the output is positive and stops where it is 0. At an input of exactly 0, ReLU has no derivative, and
-# PyTorch uses 0. The next cell lets autograd compute the derivatives of this and three other activations:
+# PyTorch uses 0. Autograd computes the derivatives of this and three other activations:
 
 # %% tags=["proof-derivatives"]
 from course import pictures
@@ -150,9 +150,8 @@ for activation in (torch.nn.ReLU(), torch.nn.LeakyReLU(0.01)):
 # - *Proof:* `proof-derivatives`, `proof-dead`.
 #
 # ## How large are the activations after twenty layers?
-# Now look at the weights alone, without training, biases or ReLU. The next cell sends normal random numbers through random matrices
-# whose entries have standard deviation $s/\sqrt n$, where $n$ is the width, and records the **root mean square** (RMS) after each
-# layer.
+# Now look at the weights alone, without training, biases or ReLU. Send normal random numbers through random matrices whose
+# entries have standard deviation $s/\sqrt n$, where $n$ is the width, and record the **root mean square** (RMS) after each layer.
 
 
 # %% tags=["proof-scale"]
@@ -185,8 +184,8 @@ pictures.slider(draw, start={"activation": "relu"}, activation=["none", "relu", 
 
 # %% [markdown]
 # ### Break it: ReLU halves the mean square
-# The picture starts with ReLU, and there a scale of 1 doesn't keep the RMS constant, because ReLU removes half of the mean square in
-# every layer. The next cell measures how much of it several activations keep:
+# The picture starts with ReLU, and there a scale of 1 doesn't keep the RMS constant, because ReLU removes half of the mean square
+# in every layer. How much of it do several activations keep?
 
 # %% tags=["proof-gain"]
 torch.manual_seed(0)

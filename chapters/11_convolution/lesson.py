@@ -99,8 +99,8 @@ pictures.slider(last_window, start={"kernel": 2, "stride": 2, "padding": 0, "dil
 #
 # $$ count = \left\lfloor \frac{size + 2p - d(k - 1) - 1}{t} \right\rfloor + 1 $$
 #
-# In the opening, $\lfloor (8 - 2 - 1) / 2 \rfloor + 1 = 3$ windows begin at 0, 2 and 4, so the last one ends at 6 and the floor drops the
-# last column. The next cell lists the rows that other layers don't see.
+# In the opening, $\lfloor (8 - 2 - 1) / 2 \rfloor + 1 = 3$ windows begin at 0, 2 and 4, so the last one ends at 6 and the floor
+# drops the last column. Which rows do other layers miss?
 
 # %% tags=["proof-output-size"]
 gaps = [(8, 2, 3, 0, 1), (9, 3, 2, 0, 2), (12, 2, 3, 0, 2)]

@@ -474,7 +474,7 @@ print(f"momentum None: differs from the mean of all rows by {(bn.running_mean - 
 #
 # ## Common myths
 # ### Myth · "Train mode computes gradients, eval mode doesn't"
-# The next cell tries all four combinations:
+# Here are all four combinations:
 
 # %% tags=["proof-modes-and-gradients"]
 from contextlib import nullcontext

@@ -10,8 +10,8 @@ mytorch = lesson.mytorch(13)  # as of this chapter, using your code wherever you
 
 # %% [markdown] tags=["short"]
 # ## Repeated indices: three votes, one counted
-# Of four votes, three are for row 2 and one is for row 0. The next cell counts them in two ways: by adding 1 to the chosen rows,
-# and by taking the gradient of a sum.
+# Of four votes, three are for row 2 and one is for row 0. Count them in two ways: by adding 1 to the chosen rows, and by taking
+# the gradient of a sum.
 
 # %% tags=["proof-lost-votes"]
 import minitorch as torch
@@ -125,7 +125,7 @@ pictures.slider(after, start={"places": 3}, places=[0, 1, 2, 3, 4])
 # gradient of a scatter-add is again a lookup.
 
 # %% [markdown]
-# The next cell checks the gradient, and the gradient of the gradient, against finite differences:
+# Check the gradient, and the gradient of the gradient, against finite differences:
 
 # %% tags=["proof-gradcheck"]
 ids = mytorch.tensor([[0, 2, 2], [2, 1, 0]])
@@ -191,8 +191,7 @@ padding_row("shared with the output", layer)
 # anything there, and no lookup will reset it. If an output layer shares the table, as in GPT-2, that layer's gradient reaches the row as
 # well, and so does the gradient of `layer.weight[ids]`, which ignores `padding_idx`.
 #
-# Besides, a vector of zeros still counts as a word. The next cell averages a sentence, first by itself and then in a batch with a
-# longer one:
+# Besides, a vector of zeros still counts as a word. Average a sentence, first by itself and then in a batch with a longer one:
 
 # %% tags=["proof-padded-mean"]
 vectors = torch.tensor([[0.0, 0], [1, 7], [5, 3], [9, 1], [2, 2]])
@@ -367,7 +366,7 @@ print(
 # %% [markdown]
 # ### Nearest neighbours
 # The angle between two vectors shows how similar their directions are, and its cosine is the dot product of the vectors after
-# each has been divided by its length. The next cell compares three pairs of words before and after training, for three seeds:
+# each has been divided by its length. Compare three pairs of words before and after training, for three seeds:
 
 
 # %% tags=["proof-neighbours"]

@@ -95,7 +95,7 @@ pictures.grids(shown[0], "softmax", shown[1], "@ v", shown[2])
 # - *Proof:* `proof-lookup`; memory: `proof-rapid-fire`; exercise 7 measures the cost.
 #
 # ### Why three projections?
-# Could queries and keys share a projection? The next cell compares the scores with one matrix and with two:
+# Could queries and keys share a projection? Compare the scores with one matrix and with two:
 
 # %% tags=["proof-three-projections"]
 torch.manual_seed(0)
@@ -120,8 +120,8 @@ for name, other in (("shared", a), ("separate", b)):
 # - *Proof:* `proof-three-projections`.
 #
 # ### Why divide by $\sqrt d$?
-# What breaks without the division? The next cell takes standard normal entries for 500 queries and 16 keys each. It measures the spread
-# of the scores, the largest weight, the median gradient of a query, and how many queries get almost none.
+# What breaks without the division? Take standard normal entries for 500 queries and 16 keys each, and measure the spread of the
+# scores, the largest weight, the median gradient of a query, and how many queries get almost none.
 
 
 # %% tags=["proof-scale"]

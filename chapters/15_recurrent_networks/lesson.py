@@ -97,8 +97,8 @@ pictures.graph("loss", children=lambda node: above.get(node, []), label=str, alt
 
 # %% [markdown]
 # From the loss back to `h0`, the gradient is multiplied by $U^T$ and by a derivative of tanh at each step. The gradient of $U$
-# itself is a sum over all steps, in which recent steps dominate if the factors are small. The next cell measures both directions:
-# a linear recurrence with factors below and above 1, and an `nn.RNN` whose gradients explode and are clipped.
+# itself is a sum over all steps, in which recent steps dominate if the factors are small. Measure both directions: a linear
+# recurrence with factors below and above 1, and an `nn.RNN` whose gradients explode and are clipped.
 
 
 # %% tags=["proof-explodes"]

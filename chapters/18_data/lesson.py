@@ -93,7 +93,7 @@ for library in (torch, mytorch):
 # `BatchSampler`, which you write in exercise 2 together with `RandomSampler`, groups the indices of any other sampler into lists.
 #
 # ### Class imbalance and `WeightedRandomSampler`
-# A sampler may also choose which samples to draw. In the next cell one sample in twenty belongs to the rare class, and
+# A sampler may also choose which samples to draw. Say that one sample in twenty belongs to the rare class, and
 # `WeightedRandomSampler` draws with replacement, with probabilities proportional to the weights:
 
 # %% tags=["proof-imbalance"]
@@ -569,9 +569,9 @@ print("5.", [len(part) for part in torch.utils.data.random_split(range(7), [0.5,
 #
 # ## If you have time
 # ### Mixing data sources: sampling weights and temperature
-# Language models are trained on sources of very different sizes, and a *mixture* says how often each of them is drawn. A common rule gives
-# a source of n samples a probability proportional to n^(1/τ): the temperature τ = 1 keeps the proportions, and a high one evens them
-# out. The next cell draws 10,000 samples, as many as there are, from three sources:
+# Language models are trained on sources of very different sizes, and a *mixture* says how often each of them is drawn. A common
+# rule gives a source of n samples a probability proportional to n^(1/τ): the temperature τ = 1 keeps the proportions, and a high
+# one evens them out. Draw 10,000 samples, as many as there are, from three sources:
 
 # %% tags=["proof-mixture"]
 sizes = {"web": 8000, "code": 1600, "books": 400}

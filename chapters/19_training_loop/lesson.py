@@ -138,8 +138,8 @@ print(f"update:     expected a loss lower by lr · norm² = {0.01 * square:.4f},
 #   $\ln C$. If it doesn't, look at the initialization and the data. A language model that scores 50,000 tokens with the rows of a
 #   default `nn.Embedding` of 64 columns has logits with a standard deviation of about 8, so it starts far above
 #   $\ln 50{,}000 = 10.8$ ([chapter 10](10_activations_and_initialization.ipynb)).
-# * **Backward.** At the logits, the gradient is softmax minus one-hot, divided by the number of targets that count. Targets equal to
-#   `ignore_index` don't, as the next cell checks, and with class weights the divisor is the sum of the targets' weights. If no target
+# * **Backward.** At the logits, the gradient is softmax minus one-hot, divided by the number of targets that count. Targets equal
+#   to `ignore_index` don't, as you can check, and with class weights the divisor is the sum of the targets' weights. If no target
 #   counts, the loss is 0 / 0, which is `nan`.
 # * **Update.** For a small learning rate, gradient descent lowers the loss by about the rate times the squared norm of the gradient.
 
@@ -153,9 +153,9 @@ for divisor in (16, 32):
 
 # %% [markdown]
 # ### Training, validation and test set
-# The *training* set moves the weights, while the *validation* set guides your decisions, such as the learning rate and when to stop. The
-# *test* set is used once, at the end. Why wouldn't two sets be enough? To find out, the next cell lets a thousand models guess, and chooses
-# the one that is best on the validation set:
+# The *training* set moves the weights, while the *validation* set guides your decisions, such as the learning rate and when to
+# stop. The *test* set is used once, at the end. Why wouldn't two sets be enough? To find out, let a thousand models guess, and
+# choose the one that is best on the validation set:
 
 # %% tags=["proof-chosen-by-luck"]
 torch.manual_seed(0)
@@ -574,7 +574,7 @@ pictures.slider(at, start={"rate": 0.5}, rate=list(runs))
 # - *Proof:* `proof-logging`.
 #
 # ### Seeds and reproducibility
-# The next cell runs the same training twice, and then draws one extra random number before it creates the model and shuffles the data:
+# Run the same training twice, and then draw one extra random number before the model is created and the data are shuffled:
 
 
 # %% tags=["proof-same-seed"]

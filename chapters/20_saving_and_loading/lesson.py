@@ -365,7 +365,7 @@ pictures.publish(ax, alt=f"In place, {outcomes['in place'].count('×')} of 25 ki
 # ## Exact resume
 # A run is saved after five training steps. If you resume it, will the next six steps be the same as without the interruption? The
 # run's state has four parts: the weights, Adam's state, the scheduler's, and that of the generator of random numbers, which draws
-# the data and the dropout masks. The next cell resumes with all four, and then leaves out one at a time:
+# the data and the dropout masks. Resume with all four, and then leave out one at a time:
 
 
 # %% tags=["proof-resume"]

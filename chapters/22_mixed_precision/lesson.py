@@ -127,8 +127,8 @@ pictures.curves(lines, xlabel="step", ylabel="weight")
 # - *Proof:* `proof-stuck`, `proof-master`.
 #
 # ## Gradient accumulation and reduction in float32
-# Weights aren't the only sums in training: gradients are added up over micro-batches and over GPUs. In the next cell, 1,024
-# backward passes each add 0.01 to the gradient of a weight, which should end at 10.24:
+# Weights aren't the only sums in training: gradients are added up over micro-batches and over GPUs. Below, 1,024 backward passes
+# each add 0.01 to the gradient of a weight, which should end at 10.24:
 
 # %% tags=["proof-gradient-sums"]
 for dtype in (torch.bfloat16, torch.float32):
@@ -260,8 +260,8 @@ print("70,000 ones, added up:  ", torch.ones(70000).half().sum().item())
 # A gradient of 10⁻⁸ becomes 0, squares overflow from 256 on, and a long sum ends at infinity. Weights, as you saw, move by whole spacings
 # or not at all, which is why you call `.half()` on a whole model only for inference.
 #
-# How many of a network's gradients are that small? The next cell computes the gradients of a network with eight sigmoid layers in float32,
-# and the slider multiplies all of them by a power of two:
+# How many of a network's gradients are that small? Compute the gradients of a network with eight sigmoid layers in float32; the
+# slider multiplies all of them by a power of two:
 
 # %% tags=["proof-histogram"]
 torch.manual_seed(0)

@@ -353,8 +353,8 @@ print("each rank's sum * 2 ranks / 8 tokens, averaged:", sum(sum(row) * 2 / 8 fo
 # - *Proof:* `proof-mean-of-means`.
 #
 # ## Unused parameters, uneven batches and hangs
-# A parameter that a pass doesn't use gets no gradient, so its bucket never fills. A rank with fewer batches leaves the
-# loop, while the others wait in an all-reduce. The next cell tries both:
+# A parameter that a pass doesn't use gets no gradient, so its bucket never fills. A rank with fewer batches leaves the loop,
+# while the others wait in an all-reduce. Try both:
 
 
 # %% tags=["proof-stuck"]

@@ -194,9 +194,8 @@ for name, text in (("copied", question), ("renumbered", question.replace("eighty
 
 # %% [markdown]
 # ## What a long run costs
-# The next cell compares the size of a checkpoint with that of the weights, first in float32 as here, and then in the usual mixed
-# precision: with bfloat16 weights, a float32 *master copy* of them, and Adam's averages in float32 ([chapter
-# 22b](22b_memory.ipynb)).
+# Compare the size of a checkpoint with that of the weights, first in float32 as here, and then in the usual mixed precision: with
+# bfloat16 weights, a float32 *master copy* of them, and Adam's averages in float32 ([chapter 22b](22b_memory.ipynb)).
 
 # %% tags=["proof-checkpoint-size"]
 weights = [parameter.detach() for parameter in writer.parameters()]
@@ -372,7 +371,7 @@ for part, tests in table.items():
 # wrong.
 #
 # ### Faults below the tolerance
-# The next cell plants five smaller faults in the GPT's optimizer and in its GELU. The tests require losses to agree within 0.001, but is
+# Now plant five smaller faults in the GPT's optimizer and in its GELU. The tests require losses to agree within 0.001, but is
 # that enough?
 
 # %% tags=["proof-slips-through"]
@@ -570,7 +569,7 @@ for job in (lenet_losses, gpt_losses):
 print("\n".join(inspect.getsource(function) for function in (on, descend, gpt_losses)))
 
 # %% [markdown]
-# To find out how many different operations a GPT needs, the next cell traverses its graph and counts them:
+# To find out how many different operations a GPT needs, traverse its graph and count them:
 
 # %% tags=["proof-operations"]
 loss = small_gpt(mytorch)(*mytorch.randint(0, 11, (2, 4, 8)))[1]

@@ -392,8 +392,8 @@ for name, (tokens, cached) in cases.items():
 # - *Proof:* `proof-prefill`.
 #
 # ### Padding prompts of different lengths
-# The next cell pads a short prompt to the length of a longer one, first on the right and then on the left, and compares its
-# logits with those of the unpadded prompt:
+# Pad a short prompt to the length of a longer one, first on the right and then on the left, and compare its logits with those of
+# the unpadded prompt:
 
 # %% tags=["proof-padding"]
 long, short = expected["tokens"][:1, :8], expected["tokens"][1:2, :5]

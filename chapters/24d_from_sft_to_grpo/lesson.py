@@ -274,8 +274,8 @@ for beta in (1.0, 0.2, 0.05):
 # - *Proof:* `proof-beta`.
 #
 # ## The policy gradient's variance
-# DPO learns from fixed pairs. Policy-gradient methods sample replies from the current policy instead, so they need a good estimate of the
-# gradient. This cell compares sampled gradients with the exact one, with and without the group's mean as a *baseline*:
+# DPO learns from fixed pairs. Policy-gradient methods sample replies from the current policy instead, so they need a good
+# estimate of the gradient. Compare sampled gradients with the exact one, with and without the group's mean as a *baseline*:
 
 
 # %% tags=["proof-baseline"]

@@ -75,8 +75,8 @@ print(inspect.getsource(TorchFinder).partition("    def exec_module")[0])
 # it, `minitorch.as_torch` raises an ImportError instead of mixing two libraries.
 #
 # ## How much of PyTorch does a model library use?
-# Hugging Face's models are written in PyTorch like yours. To see how much of PyTorch they use, the next cell counts the names of torch in
-# the file of the Llama, and then the calls of one forward pass. It counts them with a `TorchFunctionMode`, which intercepts every
+# Hugging Face's models are written in PyTorch like yours. To see how much of PyTorch they use, count the names of torch in the
+# file of the Llama, and then the calls of one forward pass. They are counted with a `TorchFunctionMode`, which intercepts every
 # call of a tensor function:
 
 # %% tags=["proof-names", "proof-operations"]
@@ -480,7 +480,7 @@ print(f"by hand {by_hand:.2f}, labels=rows {once:.2f}, shifted by you as well {t
 
 # %% [markdown]
 # ### Gradient accumulation
-# Two micro-batches can replace one batch only if their gradients add up to the gradient of the batch. The next cell tests this with rows of
+# Two micro-batches can replace one batch only if their gradients add up to the gradient of the batch. Test this with rows of
 # different lengths, in which −100 marks the ignored positions:
 
 # %% tags=["proof-accumulation"]

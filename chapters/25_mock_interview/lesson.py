@@ -232,8 +232,8 @@ pictures.curves(drawn, xlabel="epoch", ylabel="held-out loss (nats)", alt=alt)
 # model that can't see its targets reaches 0.95 on average at best, give or take 0.05 for 99 held-out rows. A loss far
 # below that points to a fault, too.
 #
-# So look at the loss first, but know which value to expect, and then ask questions that a few lines of code can answer.
-# The next cell asks three of them of four programs:
+# So look at the loss first, but know which value to expect, and then ask questions that a few lines of code can answer. Ask three
+# of them of four programs:
 
 
 # %% tags=["proof-checks"]

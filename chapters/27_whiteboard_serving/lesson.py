@@ -271,8 +271,8 @@ pictures.curves(lines, batches, xlabel="sequences in the batch", ylabel="speedup
 # - *Proof:* `proof-speculation`.
 #
 # ## Sizing a service
-# How many GPUs does a model of 70 billion parameters need for 20 requests per second, with 2,000 prompt and 300 output tokens each?
-# The next cell goes through four bounds:
+# How many GPUs does a model of 70 billion parameters need for 20 requests per second, with 2,000 prompt and 300 output tokens
+# each? There are four bounds:
 
 # %% tags=["proof-sizing"]
 weights, cache = 140e9, 2 * 80 * 8 * 128 * 2  # bytes; the cache is per token
@@ -430,10 +430,10 @@ for state in moves:
 
 # %% [markdown]
 # ## A common myth: "Temperature 0 is deterministic"
-# At temperature 0 the largest logit wins, but a logit is a sum, and floating-point sums depend on the order in which a
-# kernel adds. When a batch is too small to fill a GPU, many libraries pick a *split-K* kernel, which adds the pieces of
-# each sum in parallel. The next cell computes 64 requests one at a time, with each sum in 16 pieces, and then in one
-# batch. Without rounding, two of the tokens would tie:
+# At temperature 0 the largest logit wins, but a logit is a sum, and floating-point sums depend on the order in which a kernel
+# adds. When a batch is too small to fill a GPU, many libraries pick a *split-K* kernel, which adds the pieces of each sum in
+# parallel. Compute 64 requests one at a time, with each sum in 16 pieces, and then in one batch. Without rounding, two of the
+# tokens would tie:
 
 
 # %% tags=["proof-order", "last digits: the order of adding is what this cell shows"]
