@@ -164,9 +164,19 @@ pictures.layers(stack, call="gpu * number", path=["device"], **where)
 import minitorch as torch
 
 x = mytorch.ones(2, device="cuda:0")
-calls = ['to("cuda:0")', 'to("cuda")', "cuda()", "to(mytorch.float32)", "to(x)", 'to("cuda:0", copy=True)']
-for call in [*calls, "to(mytorch.float64)", "to(1)", "cpu()"]:
-    print(f"x.{call:24}", "is x itself" if eval(f"x.{call}") is x else "is a new tensor")
+results = {
+    'to("cuda:0")': x.to("cuda:0"),
+    'to("cuda")': x.to("cuda"),
+    "cuda()": x.cuda(),
+    "to(mytorch.float32)": x.to(mytorch.float32),
+    "to(x)": x.to(x),
+    'to("cuda:0", copy=True)': x.to("cuda:0", copy=True),
+    "to(mytorch.float64)": x.to(mytorch.float64),
+    "to(1)": x.to(1),
+    "cpu()": x.cpu(),
+}
+for call, result in results.items():
+    print(f"x.{call:24}", "is x itself" if result is x else "is a new tensor")
 print("x is still on", x.device)
 print("cuda() of a tensor on cuda:1 is on", x.to("cuda:1").cuda().device)
 layer = torch.nn.Linear(2, 2)
@@ -333,24 +343,39 @@ for blocking in (False, True):
 
 # %% tags=["proof-memory"]
 mytorch.cuda.simulate(3, memory=10_000)  # a new machine, with little memory
-used = []
-lines = ["x = mytorch.ones(1000, device='cuda')", "y = x * 2", "z = y.view(10, 100)", "del y"]
-lines += ["z = z[0]", "z = z.clone()", "x = x.cpu()"]
-for number, line in enumerate(lines, 1):
-    exec(line)
-    used.append(mytorch.cuda.memory_allocated())
-    print(f"{number}. {line:38} {used[-1]:5}")
+used = {}
+
+
+def note(line):
+    used[line] = mytorch.cuda.memory_allocated()
+    print(f"{len(used)}. {line:24} {used[line]:5}")
+
+
+x = mytorch.ones(1000, device="cuda")
+note("x = mytorch.ones(1000)")
+y = x * 2
+note("y = x * 2")
+z = y.view(10, 100)
+note("z = y.view(10, 100)")
+del y
+note("del y")
+z = z[0]
+note("z = z[0]")
+z = z.clone()
+note("z = z.clone()")
+x = x.cpu()
+note("x = x.cpu()")
 print(outcome(lambda: [mytorch.ones(1000, device="cuda") for _ in range(3)]))
 mytorch.cuda.simulate(3)
 
 # %% hidden=true
 ax = pictures.axes(6.4, 2.6)
-bars = ax.barh(lines, used, 0.6, color=pictures.COLOURS["data"])
+bars = ax.barh([*used], [*used.values()], 0.6, color=pictures.COLOURS["data"])
 ax.bar_label(bars, padding=3)
 ax.set(xlabel="memory in use after the line (bytes)", xlim=(0, 9500))
 ax.invert_yaxis()
-told = ", ".join(f"{line}: {size}" for line, size in zip(lines, used, strict=True))
-pictures.publish(ax, f"Bytes in use after each line. {told}.")
+sizes = ", ".join(f"{line}: {size}" for line, size in used.items())
+pictures.publish(ax, f"Bytes in use after each line. {sizes}.")
 
 # %% [markdown]
 # A view takes no memory of its own but keeps its whole storage alive, so `del y` and `z = z[0]` free nothing, whereas `z =

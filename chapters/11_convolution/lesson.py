@@ -178,7 +178,42 @@ pictures.grids(*as_columns, "↓", ("kernel", kernel), "@ columns =", ("result",
 # - *The trap:* Not every convolution needs k² times the memory, only im2col does. With a 1 × 1 kernel, stride 1 and no padding, not even
 #   im2col needs a copy: the image already *is* the column matrix.
 # - *Proof:* `proof-im2col`, `proof-memory`, `proof-many-algorithms`; the defaults: `proof-rapid-fire`.
+
+# %% [markdown] given="mytorch.nn.convolution:derivative.im2col mytorch.nn.convolution:derivative.col2im"
+# ## Backward through a convolution
+# In `mytorch`, `im2col` is an operation, so it needs a derivative. A pixel that was copied into four columns gets the sum of four gradients,
+# which is what `col2im` computes: it adds each number to the pixel that it came from. The derivative of `col2im` is `im2col` again:
+
+# %% tags=["proof-adjoint"]
+from mytorch.nn.convolution import Windows, col2im, im2col
+
+counts = []
+for size, stride in (6, (1, 1)), (8, (2, 2)):
+    windows = Windows((3, 3), stride, (0, 0), (1, 1))
+    seen = im2col(mytorch.ones(1, 1, size, size), windows)
+    counts.append(np.array(col2im(seen, windows, (size, size))[0, 0].tolist(), int))
+    x, y = mytorch.rand(1, 1, size, size), mytorch.rand(*seen.shape)
+    sums = (im2col(x, windows) * y).sum().item(), (x * col2im(y, windows, (size, size))).sum().item()
+    print(f"{size} × {size}: im2col(x) · y is {sums[0] / sums[1]:.3f} times x · col2im(y)")
+pictures.grids(("stride 1", counts[0]), "and", ("the opening: stride 2", counts[1], counts[1] == 0))
+
+# %% [markdown]
+# The two inner products agree, as they must if `col2im` is the transpose of `im2col`. In the pictures, each pixel shows how many windows
+# saw it. In the right-hand grid, no window sees the last row and the last column, so their gradient is 0 and training learns nothing from
+# them.
 #
+# **Interview · What is the gradient of a convolution?**
+#
+# - *Thirty seconds:* Write the convolution as W C, with the kernels as the matrix W and the windows as the columns C. For an output gradient G,
+#   the gradient of the weight is G Cᵀ, and the gradient of the input is Wᵀ G, put back into an image by `col2im`, which adds where windows
+#   overlap.
+# - *Longer:* With stride 1, no padding and no dilation, the input's gradient is a convolution again: of G, padded by k − 1, with the flipped
+#   kernel and its two channel dimensions swapped.
+# - *They ask next:* Where is the learning signal weak? At the border, where fewer windows see each pixel.
+# - *The trap:* If `col2im` assigns instead of accumulating, only the last window counts where several overlap.
+# - *Proof:* `proof-adjoint`; the flipped kernel: `proof-transposed`.
+
+# %% [markdown]
 # ## The cost of a convolution: multiply-adds and memory
 # Every weight is used once for each output position, so an image costs (number of weights) × (output height × width) multiply-adds, the
 # biases aside. Compare an early layer of VGG-16 with a late one, and with a fully connected layer between the same activations:
@@ -246,40 +281,6 @@ print(f"results differ by at most {(conv(x) - conv(last)).abs().amax().item():.3
 #   which return the elements in NCHW order as before.
 # - *The trap:* `permute(0, 2, 3, 1)` is something else. It changes the shape, and the layers expect the channels in dimension 1.
 # - *Proof:* `proof-channels-last`; the same multiplication in NHWC: `proof-NHWC`.
-
-# %% [markdown] given="mytorch.nn.convolution:derivative.im2col mytorch.nn.convolution:derivative.col2im"
-# ## Backward through a convolution
-# In `mytorch`, `im2col` is an operation, so it needs a derivative. A pixel that was copied into four columns gets the sum of four gradients,
-# which is what `col2im` computes: it adds each number to the pixel that it came from. The derivative of `col2im` is `im2col` again:
-
-# %% tags=["proof-adjoint"]
-from mytorch.nn.convolution import Windows, col2im, im2col
-
-counts = []
-for size, stride in (6, (1, 1)), (8, (2, 2)):
-    windows = Windows((3, 3), stride, (0, 0), (1, 1))
-    seen = im2col(mytorch.ones(1, 1, size, size), windows)
-    counts.append(np.array(col2im(seen, windows, (size, size))[0, 0].tolist(), int))
-    x, y = mytorch.rand(1, 1, size, size), mytorch.rand(*seen.shape)
-    sums = (im2col(x, windows) * y).sum().item(), (x * col2im(y, windows, (size, size))).sum().item()
-    print(f"{size} × {size}: im2col(x) · y is {sums[0] / sums[1]:.3f} times x · col2im(y)")
-pictures.grids(("stride 1", counts[0]), "and", ("the opening: stride 2", counts[1], counts[1] == 0))
-
-# %% [markdown]
-# The two inner products agree, as they must if `col2im` is the transpose of `im2col`. In the pictures, each pixel shows how many windows
-# saw it. In the right-hand grid, no window sees the last row and the last column, so their gradient is 0 and training learns nothing from
-# them.
-#
-# **Interview · What is the gradient of a convolution?**
-#
-# - *Thirty seconds:* Write the convolution as W C, with the kernels as the matrix W and the windows as the columns C. For an output gradient G,
-#   the gradient of the weight is G Cᵀ, and the gradient of the input is Wᵀ G, put back into an image by `col2im`, which adds where windows
-#   overlap.
-# - *Longer:* With stride 1, no padding and no dilation, the input's gradient is a convolution again: of G, padded by k − 1, with the flipped
-#   kernel and its two channel dimensions swapped.
-# - *They ask next:* Where is the learning signal weak? At the border, where fewer windows see each pixel.
-# - *The trap:* If `col2im` assigns instead of accumulating, only the last window counts where several overlap.
-# - *Proof:* `proof-adjoint`; the flipped kernel: `proof-transposed`.
 
 # %% [markdown] given="mytorch.nn.convolution:conv2d"
 # ## Milestone: LeNet

@@ -99,63 +99,6 @@ pictures.slider(draw, start={"points": 0}, points=[-40, -30, -20, -10, 0, 10])
 # - *The trap:* A guess isn't a fact, and one wrong certainty costs more than three honest doubts: at 90 % a wrong answer adds 0.81 to the
 #   sum of the Brier score, while at 50 % it adds 0.25.
 # - *Proof:* `proof-curve`, `proof-shift`.
-#
-# ## How an interview loop is built in 2026
-# Loops differ from company to company, so ask the recruiter which rounds there are and what you may look up. These are common at
-# companies that train models:
-#
-# | round | minutes | what is graded | in this course |
-# |---|---|---|---|
-# | screen | 45 to 60 | one concept explained, one small piece of code | rapid fire, explain |
-# | ML coding | 45 to 60 | attention, sampling, a loss or a norm from memory, with shapes said aloud | whiteboard; chapters 26, 28 and 29 |
-# | ML debugging | 45 to 60 | a training script with several faults, and a test for each | debug; the *repair* exercises |
-# | systems and capacity | 60 | requirements, memory and throughput in numbers, what fails first | estimate; chapters 22b to 23b, and 27 |
-# | paper or research | 45 to 60 | a limitation, a missing ablation, the next experiment | chapters 19 and 21 |
-# | project and behaviour | 45 | what you decided, why, and what broke | your own notes |
-#
-# In coding rounds you may often consult the documentation, but not search for the solution. Some companies, such as Meta, have
-# added a round with an AI assistant, in which you are graded on how you divide the problem and how you verify what the assistant
-# wrote.
-#
-# **Interview · How do you work in a coding round with an AI assistant?**
-#
-# - *Thirty seconds:* I divide the problem and write down the interfaces before the first prompt. I let the assistant write one
-#   piece at a time, read each line as I would in a code review, and test it on an input whose answer I know.
-# - *Longer:* I'm graded on how I decompose, verify and explain, so I say what I expect from each piece before I run it.
-# - *They ask next:* How do you verify generated attention code? I use sizes that all differ, change a future token, and compare
-#   with `scaled_dot_product_attention` ([chapter 14](14_attention.ipynb)).
-# - *The trap:* Code isn't right because it runs. Of the fourteen faults we planted in a training program, eight also run without an error
-#   and leave the loss where it should be.
-# - *Proof:* `proof-assistant`, `proof-losses`, `proof-assertion`.
-#
-# ### A round with an assistant, played through
-# The task is to add top-p sampling to a generator, and the right column shows what is graded:
-#
-# | you | the interviewer notes |
-# |---|---|
-# | "Two pieces: one function from logits to probabilities, and the draw, which exists." | divides before prompting |
-# | "It takes (V,) logits and p, and returns (V,) probabilities that sum to 1. With 0.5, 0.3, 0.2 and p = 0.7, two tokens stay." | interface and expected value come first |
-# | *prompt:* "Write `top_p(logits, p)`: keep the fewest most likely tokens whose probabilities reach p, renormalize." | asks for one piece |
-# | *reads:* "`cumsum <= p` drops the token that crosses p. And what if the first one crosses it?" | reviews, and names an edge case |
-# | *runs the next cell:* "One token instead of two, and NaN at p = 0.4." | proves the suspicion |
-# | "Compare the sum *before* each token: `cumsum - probabilities < p`. The test passes, and I keep it." | fixes the cause, keeps the test |
-
-
-# %% tags=["proof-assistant"]
-def top_p(logits, p, fixed):
-    probabilities, order = logits.softmax(-1).sort(descending=True)
-    before = probabilities.cumsum(-1) - probabilities
-    kept = before < p if fixed else before + probabilities <= p  # the assistant wrote the latter
-    out = torch.zeros(len(logits)).scatter(0, order, probabilities * kept)
-    return [round(value, 3) for value in (out / out.sum()).tolist()]
-
-
-logits = torch.tensor([0.3, 0.5, 0.2]).log()
-for fixed in (False, True):
-    print("fixed:    " if fixed else "generated:", {p: top_p(logits, p, fixed) for p in (0.7, 0.4)})
-
-# %% [markdown]
-# With p = 0.7 the generated version keeps one token instead of two. With p = 0.4 it keeps none, so it divides 0 by 0.
 
 # %% [markdown] tags=["short"]
 # ## At the whiteboard: shapes before code
@@ -332,6 +275,64 @@ for name, program in (("with the fault", spoiled), ("fixed", clean)):
     shared = sum(tensor.data_ptr() == best[key].data_ptr() for key, tensor in model.state_dict().items())
     print(f"{name:15} held-out losses {[round(loss, 1) for _, loss in history]}, ", end="")
     print(f"best weights that share the model's memory: {shared} of {len(best)}")
+
+# %% [markdown]
+# ## How an interview loop is built in 2026
+# Loops differ from company to company, so ask the recruiter which rounds there are and what you may look up. These are common at
+# companies that train models:
+#
+# | round | minutes | what is graded | in this course |
+# |---|---|---|---|
+# | screen | 45 to 60 | one concept explained, one small piece of code | rapid fire, explain |
+# | ML coding | 45 to 60 | attention, sampling, a loss or a norm from memory, with shapes said aloud | whiteboard; chapters 26, 28 and 29 |
+# | ML debugging | 45 to 60 | a training script with several faults, and a test for each | debug; the *repair* exercises |
+# | systems and capacity | 60 | requirements, memory and throughput in numbers, what fails first | estimate; chapters 22b to 23b, and 27 |
+# | paper or research | 45 to 60 | a limitation, a missing ablation, the next experiment | chapters 19 and 21 |
+# | project and behaviour | 45 | what you decided, why, and what broke | your own notes |
+#
+# In coding rounds you may often consult the documentation, but not search for the solution. Some companies, such as Meta, have
+# added a round with an AI assistant, in which you are graded on how you divide the problem and how you verify what the assistant
+# wrote.
+#
+# **Interview · How do you work in a coding round with an AI assistant?**
+#
+# - *Thirty seconds:* I divide the problem and write down the interfaces before the first prompt. I let the assistant write one
+#   piece at a time, read each line as I would in a code review, and test it on an input whose answer I know.
+# - *Longer:* I'm graded on how I decompose, verify and explain, so I say what I expect from each piece before I run it.
+# - *They ask next:* How do you verify generated attention code? I use sizes that all differ, change a future token, and compare
+#   with `scaled_dot_product_attention` ([chapter 14](14_attention.ipynb)).
+# - *The trap:* Code isn't right because it runs. Of the fourteen faults we planted in a training program, eight also run without an error
+#   and leave the loss where it should be.
+# - *Proof:* `proof-assistant`, `proof-losses`, `proof-assertion`.
+#
+# ### A round with an assistant, played through
+# The task is to add top-p sampling to a generator, and the right column shows what is graded:
+#
+# | you | the interviewer notes |
+# |---|---|
+# | "Two pieces: one function from logits to probabilities, and the draw, which exists." | divides before prompting |
+# | "It takes (V,) logits and p, and returns (V,) probabilities that sum to 1. With 0.5, 0.3, 0.2 and p = 0.7, two tokens stay." | interface and expected value come first |
+# | *prompt:* "Write `top_p(logits, p)`: keep the fewest most likely tokens whose probabilities reach p, renormalize." | asks for one piece |
+# | *reads:* "`cumsum <= p` drops the token that crosses p. And what if the first one crosses it?" | reviews, and names an edge case |
+# | *runs the next cell:* "One token instead of two, and NaN at p = 0.4." | proves the suspicion |
+# | "Compare the sum *before* each token: `cumsum - probabilities < p`. The test passes, and I keep it." | fixes the cause, keeps the test |
+
+
+# %% tags=["proof-assistant"]
+def top_p(logits, p, fixed):
+    probabilities, order = logits.softmax(-1).sort(descending=True)
+    before = probabilities.cumsum(-1) - probabilities
+    kept = before < p if fixed else before + probabilities <= p  # the assistant wrote the latter
+    out = torch.zeros(len(logits)).scatter(0, order, probabilities * kept)
+    return [round(value, 3) for value in (out / out.sum()).tolist()]
+
+
+logits = torch.tensor([0.3, 0.5, 0.2]).log()
+for fixed in (False, True):
+    print("fixed:    " if fixed else "generated:", {p: top_p(logits, p, fixed) for p in (0.7, 0.4)})
+
+# %% [markdown]
+# With p = 0.7 the generated version keeps one token instead of two. With p = 0.4 it keeps none, so it divides 0 by 0.
 
 # %% [markdown]
 # ## Estimate before you calculate
