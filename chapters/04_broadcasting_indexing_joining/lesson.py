@@ -306,8 +306,8 @@ joined = {"cat([c, -c])": torch.cat([c, -c]), "cat([c, -c], 1)": torch.cat([c, -
 pictures.grids(("c", c), *joined.items(), ("stack([c, -c])", torch.stack([c, -c])))
 
 # %% [markdown]
-# `cat` lets the lengths differ in the dimension that it joins, and `stack` nowhere. Now the other way: four ways to split six
-# numbers.
+# `cat` allows different lengths in the dimension that it joins, whereas `stack` needs equal shapes throughout. Now the other way:
+# four ways to split six numbers.
 
 # %% tags=["proof-chunk"]
 six = torch.arange(6)

@@ -84,7 +84,7 @@ pictures.grid(table, np.pad(mixed, (1, 0)), "x in rows, y in columns")
 # scalar on a GPU, however, and would have to wait for the GPU to fetch it, so PyTorch leaves that decision to you.
 #
 # Indexing has its own rules. Indices may be on the CPU, whatever their shape, and a single integer may be on any device, because
-# PyTorch reads it with `item()`. Assigned values are stricter, as the last three lines show:
+# PyTorch reads it with `item()`. The rules for assigned values are stricter, as the last three lines show:
 
 # %% tags=["proof-exceptions"]
 gpu = mytorch.tensor([10.0, 20.0, 30.0], device="cuda:1")
@@ -623,8 +623,9 @@ print("a script that runs anywhere:", mytorch.ones(2, device=device))
 mytorch.cuda.simulate(3)
 
 # %% [markdown]
-# Counting the GPUs initialized nothing, but the first tensor did. Without a GPU, the three queries return False and 0 instead
-# of raising an error, so a script can check first. Creating a tensor or a stream raises one, and so does `current_device`.
+# Counting the GPUs initialized nothing, but the first tensor did. Without a GPU, the three queries return False and 0 instead of
+# raising an error, so a script can check first. Creating a tensor or a stream raises an error, and so does calling
+# `current_device`.
 
 # %% [markdown]
 # ### The real one: `to`

@@ -82,9 +82,9 @@ pictures.publish(ax, alt="Time compiled divided by time eager for four lengths o
 # - *Thirty seconds:* Fusion saves memory traffic and kernel launches. It doesn't help where neither is the bottleneck: a large matrix
 #   multiplication does hundreds of operations per byte, so it is limited by arithmetic. A short chain of small operations saves less than
 #   the guards of the compiled function cost.
-# - *Longer:* An elementwise operation in float32 reads and writes 8 bytes for one operation, an arithmetic intensity of 1/8
-#   FLOP/byte. Fusing twenty of them raises it to 20/8, which is still far below the hundred or so at which a GPU's arithmetic
-#   becomes the limit ([chapter 22b](22b_memory.ipynb)). So fused chains stay limited by bandwidth.
+# - *Longer:* An elementwise operation in float32 moves 8 bytes for one FLOP, so its intensity is 1/8 FLOP/byte, and a GPU needs a
+#   hundred or more to be compute-bound ([chapter 22b](22b_memory.ipynb)). Fusing twenty of them raises it to 20/8, so fused chains
+#   stay limited by bandwidth.
 # - *They ask next:* Does `torch.compile` fuse attention? Not by deriving FlashAttention from a plain softmax: you call
 #   `scaled_dot_product_attention`, or describe mask and bias to `flex_attention`, from which it generates one kernel.
 # - *They ask next:* Which operations are worth fusing with a matrix multiplication? The elementwise ones that follow it, called the
@@ -555,9 +555,9 @@ print({name: difference.abs().max().item() for name, difference in differences.i
 #
 # - *Thirty seconds:* I swap the backend. `backend="eager"` runs what Dynamo captured, op by op. `"aot_eager"` adds AOTAutograd, and
 #   `"inductor"` adds the generated code. The first one that differs names the guilty stage.
-# - *Longer:* First I decide which difference counts, since Inductor's kernels may round differently: GELU on 100,000 elements differed
-#   from eager mode by 2.4e-7. So I compare both with a float64 run. Random numbers are another source; `fallback_random=True` in
-#   Inductor's config makes them eager's.
+# - *Longer:* First I decide which difference counts, since Inductor's kernels may round differently: GELU on 100,000 elements
+#   differed from eager mode by 2.4e-7. So I compare both with a float64 run. Random numbers are another source; with
+#   `fallback_random=True` in Inductor's config, compiled code draws the same random numbers as eager mode.
 # - *They ask next:* What do you do then? The *minifier* (`TORCHDYNAMO_REPRO_AFTER="aot"`, and `TORCHDYNAMO_REPRO_LEVEL=4` for accuracy) reduces
 #   the graph to a small script that still fails.
 # - *The trap:* It isn't the compiler's fault if a function depends on state which no guard sees, such as a global counter in C code.
