@@ -426,12 +426,7 @@ source = np.arange(4.0)
 taken = torch.from_dlpack(source)
 again = np.from_dlpack(taken)
 again[0] = 50
-print(
-    "from_dlpack",
-    taken.tolist(),
-    "  device (type, number):",
-    tuple(int(number) for number in source.__dlpack_device__()),
-)
+print("from_dlpack", taken.tolist(), "  device (type, number):", tuple(map(int, source.__dlpack_device__())))
 raw = bytearray([1, 0, 2, 0])
 print("frombuffer ", [torch.frombuffer(raw, dtype=kind).tolist() for kind in (torch.uint8, torch.int16)])
 

@@ -126,7 +126,7 @@ for name, x in {"t": t, "t.t()": t.t(), "u": u, "u[:, :, ::2]": u[:, :, ::2]}.it
 #   be split, and two neighbours merge if `stride[d] == stride[d+1] * size[d+1]`. If the new shape needs any other merge, `view` raises.
 # - *Longer:* The new lengths have to fill each run exactly. A length of 1 merges with anything, because no step is taken along it.
 # - *They ask next:* Does the tensor have to be contiguous? No: `u` isn't contiguous, and yet `u.view(3, 2, 2, 2)` works.
-# - *The trap:* It is too simple to say that `view` fails after `transpose`. It depends on the shape you ask for.
+# - *The trap:* Whether `view` fails after `transpose` depends on the shape you ask for.
 # - *Proof:* `proof-merge-rule`; working and raising: `proof-view-raises`.
 #
 # **Interview · `view` or `reshape`?**
@@ -135,7 +135,7 @@ for name, x in {"t": t, "t.t()": t.t(), "u": u, "u[:, :, ::2]": u[:, :, ::2]}.it
 #   and otherwise a copy.
 # - *Longer:* I use `view` when I rely on shared memory, and `reshape` when I only need the values.
 # - *They ask next:* How do you find out which one you got? Compare `untyped_storage().data_ptr()` of both tensors.
-# - *The trap:* If you write into the result of `reshape`, the source may or may not change. That depends on the strides.
+# - *The trap:* Whether a write into the result of `reshape` changes the source depends on the strides.
 # - *Proof:* `proof-reshape-copies`.
 #
 # ### Contiguous tensors

@@ -164,17 +164,9 @@ pictures.layers(stack, call="gpu * number", path=["device"], **where)
 import minitorch as torch
 
 x = mytorch.ones(2, device="cuda:0")
-results = {
-    'to("cuda:0")': x.to("cuda:0"),
-    'to("cuda")': x.to("cuda"),
-    "cuda()": x.cuda(),
-    "to(mytorch.float32)": x.to(mytorch.float32),
-    "to(x)": x.to(x),
-    'to("cuda:0", copy=True)': x.to("cuda:0", copy=True),
-    "to(mytorch.float64)": x.to(mytorch.float64),
-    "to(1)": x.to(1),
-    "cpu()": x.cpu(),
-}
+results = {'to("cuda:0")': x.to("cuda:0"), 'to("cuda")': x.to("cuda"), "cuda()": x.cuda(), "to(x)": x.to(x)}
+results |= {"to(mytorch.float32)": x.to(mytorch.float32), 'to("cuda:0", copy=True)': x.to("cuda:0", copy=True)}
+results |= {"to(mytorch.float64)": x.to(mytorch.float64), "to(1)": x.to(1), "cpu()": x.cpu()}
 for call, result in results.items():
     print(f"x.{call:24}", "is x itself" if result is x else "is a new tensor")
 print("x is still on", x.device)
@@ -343,38 +335,23 @@ for blocking in (False, True):
 
 # %% tags=["proof-memory"]
 mytorch.cuda.simulate(3, memory=10_000)  # a new machine, with little memory
-used = {}
-
-
-def note(line):
-    used[line] = mytorch.cuda.memory_allocated()
-    print(f"{len(used)}. {line:24} {used[line]:5}")
-
-
-x = mytorch.ones(1000, device="cuda")
-note("x = mytorch.ones(1000)")
-y = x * 2
-note("y = x * 2")
-z = y.view(10, 100)
-note("z = y.view(10, 100)")
-del y
-note("del y")
-z = z[0]
-note("z = z[0]")
-z = z.clone()
-note("z = z.clone()")
-x = x.cpu()
-note("x = x.cpu()")
+used = []
+lines = ["x = mytorch.ones(1000, device='cuda')", "y = x * 2", "z = y.view(10, 100)", "del y"]
+lines += ["z = z[0]", "z = z.clone()", "x = x.cpu()"]
+for number, line in enumerate(lines, 1):
+    exec(line)
+    used.append(mytorch.cuda.memory_allocated())
+    print(f"{number}. {line:38} {used[-1]:5}")
 print(outcome(lambda: [mytorch.ones(1000, device="cuda") for _ in range(3)]))
 mytorch.cuda.simulate(3)
 
 # %% hidden=true
 ax = pictures.axes(6.4, 2.6)
-bars = ax.barh([*used], [*used.values()], 0.6, color=pictures.COLOURS["data"])
+bars = ax.barh(lines, used, 0.6, color=pictures.COLOURS["data"])
 ax.bar_label(bars, padding=3)
 ax.set(xlabel="memory in use after the line (bytes)", xlim=(0, 9500))
 ax.invert_yaxis()
-sizes = ", ".join(f"{line}: {size}" for line, size in used.items())
+sizes = ", ".join(f"{line}: {size}" for line, size in zip(lines, used, strict=True))
 pictures.publish(ax, f"Bytes in use after each line. {sizes}.")
 
 # %% [markdown]
@@ -421,8 +398,8 @@ with mytorch.device("cuda:1"):
     made = {"ones": mytorch.ones(2), "device=0": mytorch.ones(2, device=0), "tensor(vector)": mytorch.tensor(vector)}
     made |= {"as_tensor(vector)": mytorch.as_tensor(vector), "ones_like(vector)": mytorch.ones_like(vector)}
     made |= {"from_numpy": mytorch.from_numpy(np.ones(2)), "vector + 1": vector + 1}
-for name, device in made.items():
-    print(f"{name:18} {device.device}")
+for name, tensor in made.items():
+    print(f"{name:18} {tensor.device}")
 print(f"{'after the context':18} {mytorch.ones(2).device}")
 
 # %% [markdown]
@@ -453,8 +430,8 @@ far, near = mytorch.ones(2, device="cuda:2"), mytorch.zeros(2, device="cuda:0")
 with mytorch.cuda.device(1):
     places = {"device='cuda'": mytorch.ones(2, device="cuda"), ".cuda()": mytorch.ones(2).cuda()}
     places |= {"far + 1": far + 1, "far.clone()": far.clone(), "ones": mytorch.ones(2)}
-for name, device in places.items():
-    print(f"{name:14} {device.device}")
+for name, tensor in places.items():
+    print(f"{name:14} {tensor.device}")
 print("far + near: ", outcome(lambda: far + near))
 print("copy_:      ", near.copy_(far), " far is on", far.device)
 near[1:] = mytorch.tensor([7.0])  # a slice is a view, into which copy_ writes; the values may come from the CPU

@@ -313,10 +313,7 @@ def gated(x):
 whole, broken = mytorch.compile(chain(4)), mytorch.compile(gated)
 for sign in (1, -1):
     whole(ones(1000) * sign), broken(ones(1000) * sign)
-    names = [
-        [step.op.name for step in graph_of_part.steps if step.op.name != "empty_like"]
-        for graph_of_part in broken.graphs
-    ]
+    names = [[step.op.name for step in part.steps if step.op.name != "empty_like"] for part in broken.graphs]
     print(*names, sep="\n", end="\n\n")
 print("bytes per element:", traffic(broken, ones(1000))[0], " without a break:", traffic(whole, ones(1000))[0])
 
@@ -498,12 +495,7 @@ def model(x, w, each=block):
 whole, part = mytorch.compile(model), mytorch.compile(block)
 for name, compiled, call in (("whole model", whole, whole), ("one block", part, lambda x, y: model(x, y, part))):
     call(x, y)
-    steps = [
-        step
-        for graph_of_part in compiled.graphs
-        for step in graph_of_part.steps
-        if isinstance(step.op, compiler.Kernel)
-    ]
+    steps = [step for traced in compiled.graphs for step in traced.steps if isinstance(step.op, compiler.Kernel)]
     generated = sum(step.op.source.count("np.") - 1 for step in steps)
     print(f"{name}: {generated} generated operations, {traffic(call, x, y)[1]} kernels per call")
 

@@ -302,9 +302,7 @@ for library in ("minitorch", "mytorch"):
     (scores * scores).sum().backward()
     gradients[library] = model.conv1.weight.grad
     print(f"{library:9}", scores[0, :4].detach())
-print(
-    f"gradients differ by at most {abs(np.subtract(*[gradient.numpy() for gradient in gradients.values()])).max():.4f}"
-)
+print(f"gradients differ by at most {abs(np.subtract(*[g.numpy() for g in gradients.values()])).max():.4f}")
 
 # %% [markdown]
 # The file `minitorch/models/lenet.py` runs on your library as well, with nothing but its imports changed, and the same seed gives the

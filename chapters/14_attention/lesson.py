@@ -302,9 +302,7 @@ x = np.random.default_rng(0).normal(size=(1, 5, 12)).astype("float32")
 for heads in (1, 3, 12):
     theirs, mine = (lib.nn.MultiheadAttention(12, heads, batch_first=True) for lib in (torch, mytorch))
     mine.load_state_dict({key: mytorch.tensor(tensor.tolist()) for key, tensor in theirs.state_dict().items()})
-    both = [
-        layer(*[lib.tensor(x)] * 3, average_attn_weights=False) for lib, layer in ((torch, theirs), (mytorch, mine))
-    ]
+    both = [mha(*[lib.tensor(x)] * 3, average_attn_weights=False) for lib, mha in ((torch, theirs), (mytorch, mine))]
     gap = max(np.abs(np.subtract(a.tolist(), b.tolist())).max() for a, b in zip(*both, strict=True))
     count = sum(parameter.numel() for parameter in mine.parameters())
     print(f"{heads:2} heads: {count} parameters, weights {tuple(both[1][1].shape)}, largest difference {gap:.4f}")

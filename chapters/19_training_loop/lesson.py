@@ -119,12 +119,7 @@ with torch.no_grad():
     for parameter in model.parameters():
         parameter -= 0.01 * parameter.grad
 fell = loss.item() - F.cross_entropy(model(inputs), targets).item()
-print(
-    "parameters: expected",
-    64 * 128 + 128 + 128 * 10 + 10,
-    "found",
-    sum(parameter.numel() for parameter in model.parameters()),
-)
+print("parameters: expected", 64 * 128 + 128 + 128 * 10 + 10, "found", sum(p.numel() for p in model.parameters()))
 print("logits:     expected (32, 10) found", tuple(logits.shape))
 print(f"loss:       expected ln 10 = {math.log(10):.1f}, found {loss.item():.1f}")
 print(f"gradient:   differs from softmax minus one-hot by {(logits.grad - by_hand).abs().max().item():.5f}")

@@ -326,9 +326,7 @@ for way, written in {"in place": path, "replace": Path(folder.name, "new.pt")}.i
 # %%
 ax, colours = pictures.axes(6.4, 1.5), {"1": "data", "2": "weight", "×": "result"}
 for row, way in enumerate(outcomes):
-    bars = ax.barh(
-        [row] * 25, 0.9, left=range(25), color=[pictures.COLOURS[colours[outcome]] for outcome in outcomes[way]]
-    )
+    bars = ax.barh([row] * 25, 0.9, left=range(25), color=[pictures.COLOURS[colours[end]] for end in outcomes[way]])
     ax.bar_label(bars, outcomes[way], label_type="center", color="white", weight="bold")
 ax.set(
     yticks=[0, 1],

@@ -344,10 +344,8 @@ pictures.curves(peaks, lengths, xlabel="length", ylabel="peak (MB)", log="xy")
 
 # %% tags=["proof-flash"]
 def outside(op, args, result, seconds):
-    large = [
-        tensor for tensor in (*args, result) if getattr(tensor, "storage", None) and tensor.storage.flat.nbytes > 2**17
-    ]
-    return sum(tensor.nbytes for tensor in large) if result.base is None else 0
+    large = [t for t in (*args, result) if getattr(t, "storage", None) and t.storage.flat.nbytes > 2**17]
+    return sum(t.nbytes for t in large) if result.base is None else 0
 
 
 intensity = {}

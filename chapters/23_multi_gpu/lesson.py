@@ -241,11 +241,8 @@ by_rank = distributed.spawn(lambda rank: train(DDP(copy.deepcopy(models[rank])),
 summary("one device", [one_device])
 summary("DDP", by_rank)
 for limit in (1e-6, 5e-5, 25):
-    print(
-        f"buckets of {limit} MB:",
-        [len(bucket) for bucket in DDP(a_model(0), bucket_cap_mb=limit).buckets],
-        "parameters",
-    )
+    buckets = DDP(a_model(0), bucket_cap_mb=limit).buckets
+    print(f"buckets of {limit} MB:", [len(bucket) for bucket in buckets], "parameters")
 
 # %% [markdown]
 # Small buckets start early but cost more messages. Your buckets are filled from the last layer to the first and stay as

@@ -75,9 +75,7 @@ pictures.slider(draw, start={"position": 0}, position=[0, 1, 2, 3, 4, 5])
 ones, distances = torch.ones(1, 64), range(101)
 lines = {"one pair": [math.cos(distance) for distance in distances]}
 start = llama.apply_rotary(ones, torch.tensor([0]))
-lines["32 pairs"] = [
-    (llama.apply_rotary(ones, torch.tensor([distance])) @ start.T).item() / 64 for distance in distances
-]
+lines["32 pairs"] = [(llama.apply_rotary(ones, torch.tensor([d])) @ start.T).item() / 64 for d in distances]
 print({name: [round(line[distance], 2) for distance in (0, 1, 44, 88)] for name, line in lines.items()})
 about = "One pair comes back to 1.0 at distance 44; with 32 pairs the score there is 0.6."
 pictures.curves(

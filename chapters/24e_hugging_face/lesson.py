@@ -183,12 +183,7 @@ print(f"with the frequencies computed anew: {(built(rows).logits - logits).abs()
 # %% tags=["proof-count"]
 print("names in the state dict:", len(model.state_dict()), "· in the file:", len(state))
 print("elements:", sum(tensor.numel() for tensor in model.state_dict().values()), end=" · ")
-print(
-    "parameters:",
-    sum(parameter.numel() for parameter in model.parameters()),
-    "· the head has",
-    model.lm_head.weight.numel(),
-)
+print("parameters:", sum(p.numel() for p in model.parameters()), "· the head has", model.lm_head.weight.numel())
 
 # %% [markdown]
 # ### What version 5 changed
@@ -238,11 +233,7 @@ def train_step(implementation):
     model.zero_grad()
     output = model(rows, labels=rows)
     output.loss.backward()
-    return (
-        output.loss.item(),
-        output.logits.detach(),
-        torch.cat([parameter.grad.flatten() for parameter in model.parameters()]),
-    )
+    return output.loss.item(), output.logits.detach(), torch.cat([p.grad.flatten() for p in model.parameters()])
 
 
 from transformers import AttentionInterface

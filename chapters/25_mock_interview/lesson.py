@@ -246,10 +246,7 @@ for name in ("no fault", "mask polarity"):
     other = rows.clone()
     other[0, -1] = (other[0, -1] + 1) % 8
     change = (model(rows) - model(other)).abs().amax(-1)[0]
-    print(
-        f"{name:14} another last token changes the outputs at",
-        [position for position in range(8) if change[position] > 1e-4],
-    )
+    print(f"{name:14} another last token changes the outputs at", [at for at in range(8) if change[at] > 1e-4])
 
 # %% [markdown]
 # What do you *say* while you search? Cycle through three kinds of sentences: what you see, what could cause it, and what you

@@ -159,7 +159,7 @@ for memory in (16, 8):
 #   compute-bound, while swapping moves the cache over PCIe twice.
 # - *They ask next:* How do you avoid preemption? I admit fewer requests, evict unused prefix blocks first, quantize the cache, or
 #   reject early when the queue is long.
-# - *The trap:* If the victim restarts from its prompt alone, with sampling it writes something other than what was sent.
+# - *The trap:* With sampling, a victim that restarts from its prompt alone writes something other than what was sent.
 # - *Proof:* `proof-preemption`.
 #
 # ### Prefix caching
@@ -188,7 +188,7 @@ for name, prompt in prompts.items():
 # - *They ask next:* To which of several replicas do you send a request? To one with a long cached prefix, unless its queue is too
 #   long.
 # - *They ask next:* What do you run if the whole prompt is cached? The last token, because its logits aren't in the cache.
-# - *The trap:* The block's own tokens aren't enough for the hash, because their keys and values depend on what came before.
+# - *The trap:* The block's own tokens aren't enough for the hash: their keys and values depend on what came before.
 # - *Proof:* `proof-prefix`.
 #
 # ## Chunked prefill: prompts and decoding in one step
@@ -221,7 +221,7 @@ pictures.curves(lines, chunks, xlabel="chunk (tokens)", ylabel="ms", log="xy", a
 # - *Longer:* The sweet spot is near the ridge, where a step has just enough tokens to keep the GPU busy.
 # - *They ask next:* How do you choose the size? I start from the limit on TPOT and take the largest chunk whose step stays below
 #   it, measured with the full context. The throughput that respects all such limits is called *goodput*.
-# - *The trap:* People forget that a later chunk attends to all earlier ones, which shifts its causal mask.
+# - *The trap:* A later chunk attends to all earlier ones, which shifts its causal mask.
 # - *Proof:* `proof-chunks`.
 #
 # **Interview · Why do servers run prefill and decode on different GPUs?**
@@ -249,10 +249,7 @@ def gain(rate, drafts, cost, batch, ridge=300):
 
 batches = [2**power for power in range(10)]
 lines = {f"accepts {rate}": [gain(rate, 4, 0.05, batch) for batch in batches] for rate in (0.8, 0.6, 0.3)}
-print(
-    {name: [f"{line[position]:.2f}" for position in (0, 6, 9)] for name, line in lines.items()},
-    "at batch 1, 64 and 512",
-)
+print({name: [f"{line[at]:.2f}" for at in (0, 6, 9)] for name, line in lines.items()}, "at batch 1, 64 and 512")
 print(f"a draft that costs half a step, batch 1: {gain(0.6, 4, 0.5, 1):.2f}")
 about = "All lines are flat up to batch 60 and fall below 1 by batch 512."
 pictures.curves(lines, batches, xlabel="sequences in the batch", ylabel="speedup with 4 drafts", log="x", alt=about)
@@ -267,7 +264,7 @@ pictures.curves(lines, batches, xlabel="sequences in the batch", ylabel="speedup
 # - *They ask next:* How many drafts do you use? Servers adapt the number to acceptance rate and batch, down to zero.
 # - *They ask next:* Where do the drafts come from? From a small model, from the prompt itself (n-gram lookup), or from a head on the
 #   target's own hidden states, as in EAGLE and multi-token prediction.
-# - *The trap:* The speedup at batch 1 says nothing about a server that runs a hundred sequences.
+# - *The trap:* The speedup at batch 1 isn't that of a server with a hundred sequences.
 # - *Proof:* `proof-speculation`.
 #
 # ## Sizing a service
