@@ -473,3 +473,23 @@ def test_a_subclass_in_a_function_prints_its_whole_name(torch: Any) -> str:
         pass
 
     return repr(Marked)
+
+
+@same
+def test_what_is_looked_at_first(torch: Any) -> Any:
+    """Of two faults in a call, PyTorch names dtypes before shapes; a factor that is NaN isn't positive definite."""
+    F, x = torch.nn.functional, torch.ones(2, 3)
+    return errors(
+        lambda: torch.addmm(torch.ones(5, dtype=torch.float64), x, torch.ones(3, 4)),
+        lambda: torch.addmm(torch.ones(4), x, torch.ones(5, 4, dtype=torch.float64)),
+        lambda: F.layer_norm(x, (3,), torch.ones(4, dtype=torch.float64)),
+        lambda: F.conv2d(torch.ones(1, 1, 4, 4), torch.ones(1, 2, 3, 3), torch.ones(5, dtype=torch.float64)),
+        lambda: torch.linalg.cholesky(torch.eye(2) * float("nan")),
+    )
+
+
+@same
+def test_roll_takes_no_dimension_for_all(torch: Any) -> Any:
+    x = torch.arange(6.0).reshape(2, 3).requires_grad_()
+    (x.roll(1, None) * x).sum().backward()
+    return x.roll(1, None), torch.roll(x, (4,), dims=None), x.grad

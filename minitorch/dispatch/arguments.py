@@ -26,7 +26,7 @@ def wrong_argument(op: Op, args: Sequence[Any], kwargs: dict[str, Any], in_place
 
     The form `in_place` is a method, whose errors count positions without `self`.
     """
-    called = op.name.lstrip("_") + "_" * in_place
+    called = (op.aten if isinstance(op.aten, str) else op.name).lstrip("_") + "_" * in_place
     if len(args) > op.schema.keyword_only_from:
         return None
     given = dict(enumerate(args[: op.schema.count]))

@@ -164,7 +164,9 @@ class Distribution:
         raise NotImplementedError
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of a number up to `value`."""
+        """The probability of a number up to `value`. Raises NotImplementedError where PyTorch has no formula."""
+        if type(self)._cdf is Distribution._cdf:
+            raise NotImplementedError
         self._check(value)
         return self._cdf(value)
 

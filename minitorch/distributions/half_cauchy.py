@@ -22,4 +22,5 @@ class HalfCauchy(Folded):
     variance = formula(lambda self: self.base_dist.variance)
 
     def log_prob(self, value: Tensor) -> Tensor:
+        self._check(value)
         return super().log_prob(as_tensor(value, dtype=self.scale.dtype, device=self.scale.device))

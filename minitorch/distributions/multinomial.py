@@ -30,6 +30,7 @@ class Multinomial(OfCategorical):
             raise NotImplementedError("inhomogeneous total_count is not supported")
         self.total_count = total_count
         super().__init__(probs, logits, validate_args)
+        self._binomial = Binomial(total_count, probs=self.probs)
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> constraints.Constraint:
@@ -45,9 +46,8 @@ class Multinomial(OfCategorical):
 
     def entropy(self) -> Tensor:
         n = tensor(self.total_count)
-        each = Binomial(self.total_count, probs=self.probs)
-        counts = each.enumerate_support(expand=False)[1:]
-        overcounted = (each.log_prob(counts).exp() * (counts + 1).lgamma()).sum([0, -1])
+        counts = self._binomial.enumerate_support(expand=False)[1:]
+        overcounted = (self._binomial.log_prob(counts).exp() * (counts + 1).lgamma()).sum([0, -1])
         return n * self._categorical.entropy() - (n + 1).lgamma() + overcounted
 
     def _log_prob(self, value: Tensor) -> Tensor:

@@ -153,14 +153,14 @@ def _negated(shifts: Any) -> Any:
 
 
 @declare(derivatives={"self": lambda grad, shifts, dims: roll(grad, _negated(shifts), dims)})
-def roll(xp: Any, self: Array, shifts: int | Sequence[int], dims: Dims = ()) -> Array:
+def roll(xp: Any, self: Array, shifts: int | Sequence[int], dims: Dims | None = ()) -> Array:
     """Every element moved on by `shifts` along `dims`, in the shape of `input`.
 
     What leaves at the end comes in at the start. Without `dims`, as one flat vector. Raises RuntimeError for another
     number of shifts than of dimensions.
     """
     steps = checked_ints("roll", (shifts,), name="shifts")
-    along = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
+    along = () if dims is None else tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
     if not steps:
         raise RuntimeError("`shifts` required")
     if not along and len(steps) == 1:

@@ -116,12 +116,12 @@ def addmm(xp: Any, self: Array, mat1: Array, mat2: Array, beta: Number = 1, alph
         raise RuntimeError(f"mat1 must be a matrix, got {mat1.ndim}-D tensor")
     if mat2.ndim != 2:
         raise RuntimeError(f"mat2 must be a matrix, got {mat2.ndim}-D tensor")
-    check_product(mat1, mat2)
-    check_expands(self, (mat1.shape[0], mat2.shape[1]))
-    if mat1.dtype != mat2.dtype:
-        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {type_name(mat1)} and {type_name(mat2)}")
     if self.dtype != mat2.dtype:
         raise RuntimeError(f"self and mat2 must have the same dtype, but got {type_name(self)} and {type_name(mat2)}")
+    if mat1.dtype != mat2.dtype:
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {type_name(mat1)} and {type_name(mat2)}")
+    check_product(mat1, mat2)
+    check_expands(self, (mat1.shape[0], mat2.shape[1]))
     return plus(self, product_in_single(xp, mat1, mat2), beta, alpha)
 
 

@@ -210,7 +210,7 @@ def cholesky_ex(xp: Any, A: Array, upper: bool = False, check_errors: bool = Fal
     info = xp.zeros(A.shape[:-2], "int32")
     A = A.swapaxes(-1, -2).conj() if upper else A
     try:
-        lower = xp.linalg.cholesky(A)
+        lower = _factored(xp, A)
     except xp.linalg.LinAlgError:
         lower = xp.tril(A)
         for place in xp.ndindex(*A.shape[:-2]):
@@ -221,11 +221,19 @@ def cholesky_ex(xp: Any, A: Array, upper: bool = False, check_errors: bool = Fal
     return by_columns(xp, lower.swapaxes(-1, -2).conj() if upper else lower), info
 
 
+def _factored(xp: Any, A: Array) -> Array:
+    """The lower factor. Raises LinAlgError for a pivot that is NaN too, where some builds of LAPACK go on."""
+    lower = xp.linalg.cholesky(A)
+    if xp.isnan(lower.diagonal(0, -2, -1)).any():
+        raise xp.linalg.LinAlgError
+    return lower
+
+
 def _failing_minor(xp: Any, matrix: Array) -> int:
     """The order of the first leading minor that isn't positive definite; 0 if all are."""
     for order in range(1, len(matrix) + 1):
         try:
-            xp.linalg.cholesky(matrix[:order, :order])
+            _factored(xp, matrix[:order, :order])
         except xp.linalg.LinAlgError:
             return order
     return 0

@@ -27,7 +27,15 @@ from minitorch.kernels.convolution.im2col import padded
 from minitorch.kernels.summation import add_up
 from minitorch.layout import contiguous_format, laid_out
 from minitorch.ops.naming import called
-from minitorch.ops.nn.convolution_geometry import Geometry, as_batch, check, check_weight, expanded, padded_by_name
+from minitorch.ops.nn.convolution_geometry import (
+    Geometry,
+    as_batch,
+    check,
+    check_bias_type,
+    check_weight,
+    expanded,
+    padded_by_name,
+)
 from minitorch.tensor import Tensor
 
 Mask = tuple[bool, ...]
@@ -157,6 +165,8 @@ def _convolve(
     dilation: Any,
     groups: int,
 ) -> Tensor:
+    if not isinstance(padding, str):
+        check_bias_type(input, bias)
     batched = as_batch(name, input, n)
     check_weight(weight, groups)
     if isinstance(padding, str):

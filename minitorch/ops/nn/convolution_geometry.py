@@ -34,6 +34,14 @@ def as_batch(name: str, input: Tensor, n: int) -> Tensor:
     return input if dims == n + 2 else input.unsqueeze(0)
 
 
+def check_bias_type(input: Tensor, bias: Tensor | None) -> None:
+    """Raises RuntimeError for a bias of another dtype than the input, which PyTorch looks at before all shapes."""
+    if bias is not None and bias._dtype is not input._dtype:
+        raise RuntimeError(
+            f"Input type ({c_type_name(input._array)}) and bias type ({c_type_name(bias._array)}) should be the same"
+        )
+
+
 def check_weight(weight: Tensor, groups: int) -> None:
     """Raises RuntimeError for a weight without spatial dimensions, or no groups."""
     if weight._array.ndim < 3:
@@ -100,10 +108,6 @@ def check(
             f"{list(bias.shape)} instead"
         )
     _check_devices(input, weight, bias)
-    if bias is not None and bias._dtype is not input._dtype:
-        raise RuntimeError(
-            f"Input type ({c_type_name(input._array)}) and bias type ({c_type_name(bias._array)}) should be the same"
-        )
     if weight._dtype is not input._dtype:
         raise RuntimeError(f"expected scalar type {type_name(input._array)} but found {type_name(weight._array)}")
 

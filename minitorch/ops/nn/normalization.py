@@ -71,13 +71,20 @@ def _check_types(kernel: str, input: Tensor, *parameters: Tensor | None) -> None
     """Raises RuntimeError for parameters of another type than the input, NotImplementedError unless that is a real
     floating point type; float32 goes with two-byte floats.
     """
+    if not _are_mixed(input, *parameters):
+        floating(input._array, kernel)
+
+
+def _are_mixed(input: Tensor, *parameters: Tensor | None) -> bool:
+    """Whether float32 parameters go with an input of two-byte floats. Raises RuntimeError for any other two types."""
     kinds = {each.dtype for each in parameters if each is not None}
     if kinds <= {input.dtype}:
-        floating(input._array, kernel)
-    elif kinds != {float32}:
+        return False
+    if kinds != {float32}:
         raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
-    elif not input.dtype.is_low_precision:
+    if not input.dtype.is_low_precision:
         raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+    return True
 
 
 @composite(variants="function", namespace="nn.functional", autocast_on_gpu="float32")
@@ -90,8 +97,10 @@ def layer_norm(
     `input`. Raises RuntimeError for other shapes or mixed dtypes, TypeError for a `normalized_shape` that is an int.
     Ba et al. 2016, https://arxiv.org/abs/1607.06450
     """
+    mixed = _are_mixed(input, weight, bias)
     normalized = _check_normalized_shape("layer_norm", input, normalized_shape, weight, bias)
-    _check_types("LayerNormKernelImpl", input, weight, bias)
+    if not mixed:
+        floating(input._array, "LayerNormKernelImpl")
     shape = tuple(input.shape)
     leading = len(shape) - len(normalized)
     over = Over(shape, tuple(range(leading, len(shape))), (1,) * leading + normalized, eps, LAYER)

@@ -38,6 +38,7 @@ def _refuse_complex(self: Array, name: str) -> None:
 
 @declare(
     variants="",
+    aten="sort",
     node=lambda self, dim, descending, stable: "SortBackward0" if stable is None else "SortBackward1",
     outputs=return_types.sort,
     derivatives={"self": all_to_the_chosen},
