@@ -2679,7 +2679,7 @@ def knn(train, labels, queries, k, tile):
 
 # %% mutant="classics_knn"
 # All queries at once
-# The result is right, but all Q·N distances are in memory together. `tile` queries at a time need only tile·N.
+# The result is right, but memory holds Q·N numbers at once. Either all queries are compared together, or a slice such as `argsort(d)[:, :k]` keeps all N indices of every query, because it is a view.
 def knn(train, labels, queries, k, tile):
     squared = np.zeros((len(queries), len(train)))
     for dimension in range(train.shape[1]):

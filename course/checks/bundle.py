@@ -326,7 +326,7 @@ def _text(encoded: dict[str, Any]) -> str:
         case "exception":
             return f"{encoded['type']}: {encoded['message']}"
         case "secret":
-            return "(noted)"
+            return "(not shown)"
         case "number":
             return _readable(encoded["data"])
     return repr(encoded["data"])

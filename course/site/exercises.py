@@ -14,7 +14,7 @@ from course.files import CODE
 from course.notebooks.notebook import exercise_of, role, tasks
 from course.site.address import address
 from course.site.links import moved
-from course.site.markdown import code, contents, folded, page, table
+from course.site.markdown import code, contents, entries, folded, page, table
 
 _HINT = re.compile(r" · a hint: .*?\*$", re.MULTILINE)
 _POINTS = re.compile(r"^\*(?:\d+ minutes · )?(?=\d+ points?\b)", re.MULTILINE)
@@ -66,7 +66,7 @@ def _page(chapter: str, name: str, notebook: Any) -> str:
     also = "; ".join(f"{each['name']} (in {each['collections']} of 23 collections)" for each in asked)
     return page(
         moved(task, "exercises"),
-        *(f"```{{index}} single: {each['name']}\n```" for each in asked),
+        entries(name for each in asked for name in (each["name"], *each["chinese"].split("、"))),
         f"[At the whiteboard](/whiteboard.md): {also}." if also else "",
         _open(chapter),
         "## Where you write",

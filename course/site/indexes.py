@@ -19,6 +19,7 @@ from course.site.address import address
 from course.site.lessons import Question, heading_target, proof_target, text, title
 from course.site.markdown import code, contents, folded, page, table
 from course.site.shown import Pictures
+from course.source.kinds import KINDS
 from course.source.minutes import in_fives
 
 Notebooks = dict[str, Any]
@@ -33,6 +34,16 @@ _FILTER = """\
 <output aria-live="polite"></output>
 </form>
 ```"""  # hidden without the script that it needs, filter.js; the list of chapters below is there for all
+
+
+_NARROW = """\
+```{raw} html
+<form class="filter rows" role="search" aria-label="Problems" hidden>
+<label>Words <input type="search" placeholder="GQA, NMS, 手撕 DPO"></label>
+<button type="reset">Show all</button>
+<output aria-live="polite"></output>
+</form>
+```"""  # the same for the rows of the table below it
 
 
 def topics(lessons: Notebooks, unsolved: Notebooks) -> str:
@@ -84,7 +95,8 @@ def whiteboard(unsolved: Notebooks) -> str:
         "The problems that public collections ask for, under the names that people search for, with the number of "
         "collections, out of 23, that contain them. The minutes are those of all exercises in a row, each of which is "
         "graded on inputs that nobody has seen before.",
-        table("problem | exercises | collections | minutes | points | kind | 中文", rows),
+        _NARROW,
+        "{.stacked}\n" + table("problem | exercises | collections | minutes | points | kind | 中文", rows),
     )
 
 
@@ -115,10 +127,13 @@ def exercise_list(unsolved: Notebooks) -> str:
         first = f"{key(chapter)} | [{subject}](/exercises/{chapter}/index.md) | {len(about)}"
         rows.append(f"{first} | {kinds} | {points} | {minutes}")
         listed.append(f"{key(chapter)} · {subject} </exercises/{chapter}/index>")
+    meanings = (f"{name} | {re.split('[:.]', each.__doc__ or '')[0]}." for name, each in KINDS.items())
     return page(
         "# Exercises",
         "Each exercise has a page. You do it in its notebook, and it is graded on inputs that nobody has seen before.",
         table("no. | chapter | exercises | kinds | points | minutes", rows),
+        "## Kinds",
+        table("kind | what you do", meanings),
         contents(listed),
     )
 

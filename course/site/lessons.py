@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from course.authoring.places import COLAB
 from course.chapters import key
+from course.files import CODE
 from course.notebooks.lesson_text import OPENING
 from course.notebooks.notebook import v4
 from course.site.frames import MERMAID, read
 from course.site.links import moved, outside_code
+from course.site.markdown import entries
 from course.site.shown import Pictures
 
 _HEADING = re.compile(r"^(#{2,4} .*)$", re.MULTILINE)
@@ -104,9 +109,16 @@ def page(path: Path, pictures: Pictures) -> Any:
         cell.outputs = [_output(chapter, each, pictures) for each in cell.outputs if each not in written]
         cells.append(cell)
         cells.extend(_markdown(text(each.data["text/markdown"], chapter)) for each in written)
-    cells[0].source = _opened(cells[0].source, chapter)
+    cells[0].source = f"{_opened(cells[0].source, chapter)}\n\n{entries(_chinese().get(chapter, ()))}"
     notebook.cells = cells
     return notebook
+
+
+@functools.cache
+def _chinese() -> dict[str, list[str]]:
+    """The names under which a lesson is searched for, by chapter, from `notebooks/chinese.yml`."""
+    found: dict[str, list[str]] = yaml.safe_load((CODE / "notebooks" / "chinese.yml").read_text(encoding="utf-8"))
+    return found
 
 
 def _markdown(source: str) -> Any:
@@ -119,7 +131,7 @@ def _opened(source: str, chapter: str) -> str:
     ways = (
         f"[Exercises](/exercises/{chapter}/index.md) {{download}}`Download the notebook </downloads/{chapter}.ipynb>`"
     )
-    return f"{first}\n\n{{.open}}\n{ways} [Start](/index.md#start)\n\n{rest}"
+    return f"{first}\n\n{{.open}}\n{ways} [How to start](/index.md#start)\n\n{rest}"
 
 
 def _output(chapter: str, output: Any, pictures: Pictures) -> Any:

@@ -25,6 +25,11 @@ def folded(summary: str, content: str) -> str:
     return f":::::{{dropdown}} {summary}\n\n{content}\n\n:::::"
 
 
+def entries(names: Iterable[str]) -> str:
+    """Names under which the search finds the page; nothing of them is shown."""
+    return "\n\n".join(f"```{{index}} single: {name}\n```" for name in names)
+
+
 def page(*parts: str) -> str:
     """Paragraphs, those left out that are empty."""
     return "\n\n".join(part for part in parts if part) + "\n"

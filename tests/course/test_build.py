@@ -54,7 +54,7 @@ def test_the_learners_notebook(course: Course) -> None:
 def test_a_predictions_expected_value_is_not_in_the_learners_notebook(course: Course) -> None:
     notebook = nbformat.read(course.exercises / f"{CHAPTER}.ipynb", as_version=4)
     output = cells_of(notebook, "check")[0].outputs[0].data
-    assert output["text/plain"] == "What a right answer shows:\nprediction: (noted)"
+    assert output["text/plain"] == "What a right answer shows:\nprediction: (not shown)"
     assert list(output[MIME]["values"]["prediction"]) == ["digest", "kind"]
 
 

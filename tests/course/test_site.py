@@ -201,6 +201,11 @@ def test_the_search_finds_a_question_by_its_own_words(address: str, browser: Any
         "implement NMS from scratch": "IoU and non-maximum suppression",
         "LoRA": "LoRA",
         "how much memory does adam use": "How much memory does training 7B parameters with AdamW take?",
+        "梯度": "The computation graph",
+        "softmax数值稳定": "Activations and initialization",
+        "反向传播 和 计算图": "The computation graph",
+        "手撕 DPO": "DPO and its implicit reward",
+        "KV cache 面试题": "What is a KV cache?",
     }.items(),
 )
 def test_the_search_finds_a_heading_by_what_people_type(address: str, browser: Any, words: str, first: str) -> None:
@@ -242,9 +247,27 @@ def test_questions_are_narrowed_by_words_and_by_chapter(built: Path, browser: An
     assert page.locator("article h2:visible").count() == 1
     assert 0 < shown.count() < len(found)
     assert form.locator("output").inner_text() == f"{shown.count()} question{'s' if shown.count() > 1 else ''}"
+    form.get_by_label("Words").fill("why view vs raise 手撕")
+    assert shown.count() > 0
+    form.get_by_label("Words").fill("view raise")
     page.locator("a[href='#questions-06-computation-graph']").first.click()  # a link leads to what was hidden, too
     page.wait_for_function("document.querySelectorAll('article section[hidden]').length === 0")
     assert shown.count() == every
+
+
+@pytest.mark.turns(8, together=True)
+@pytest.mark.needs("site", "browser")
+def test_the_whiteboard_is_narrowed_and_shows_each_column_on_a_phone(built: Path, browser: Any) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 800})
+    page.goto((built / "whiteboard.html").as_uri())
+    rows = page.locator("article tbody tr:visible")
+    every = rows.count()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert all(
+        cell.bounding_box()["x"] + cell.bounding_box()["width"] <= 390 for cell in rows.first.locator("td").all()
+    )
+    page.get_by_role("search", name="Problems").get_by_label("Words").fill("手撕 dpo")
+    assert 0 < rows.count() < every and "DPO" in rows.first.inner_text()
 
 
 @pytest.mark.turns(8, together=True)

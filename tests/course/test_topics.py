@@ -205,3 +205,9 @@ def test_whiteboard_problems_are_exercises_and_none_is_missing() -> None:
     assert counts == sorted(counts, reverse=True)
     *_, shown = tables_of(read(COURSE.notebooks, "00_welcome"))
     assert [each["name"] for each in problems if f"| {each['name']} | {each['chinese']} |" not in shown] == []
+
+
+def test_each_lesson_is_searched_for_in_chinese() -> None:
+    names = yaml.safe_load((CODE / "notebooks" / "chinese.yml").read_text(encoding="utf-8"))
+    assert list(names) == [path.stem for path in sorted(Course(CODE).notebooks.glob("[0-9]*.ipynb"))]
+    assert {chapter: words for chapter, words in names.items() if len({*words}) < max(3, len(words))} == {}
