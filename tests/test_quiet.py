@@ -99,3 +99,15 @@ def test_nothing_is_said(line: str) -> None:
         warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitorch\.")  # as the dispatcher does
         value(line)
     assert not said
+
+
+def test_draws_of_a_gpu() -> None:
+    """A float32 number that was drawn may be too small for float16."""
+    minitorch.cuda.simulate(1)
+    try:
+        x = minitorch.empty(300_000, dtype=minitorch.float16, device="cuda")
+        with np.errstate(all="raise"):
+            drawn = minitorch.randn_like(x)
+        assert (drawn.abs() < 6e-5).any()  # as one in twenty thousand is
+    finally:
+        minitorch.cuda.simulate(0)
