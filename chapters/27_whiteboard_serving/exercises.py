@@ -2975,8 +2975,14 @@ check.show(
         "a preempted request comes back": one([("c", 3, 9, 3)], [("a", 4, 9, 2, 5)], 16, 3),
         "two prompts that are half done": one([], [("a", long, 9, 0, 8), ("b", long, 9, 0, 4)], 16, 0),
         "a prompt preempts a decode": one([("d", 2, 3)], [("a", long, 9, 0, 8), ("b", 3, 9, 1, 3)], 5, 0),
-        "and takes its share of the budget": one([("d", 2, 3)], [("a", long, 9, 0, 8), ("b", 3, 9, 1, 3)], 2, 0),
-        "and the block that it had just got": one([], [("a", long, 9, 0, 8), ("b", 4, 9, 1, 4)], 16, 1),
+        "a preempted decode's share of the budget is free again": one(
+            [("d", 2, 3)], [("a", long, 9, 0, 8), ("b", 3, 9, 1, 3)], 2, 0
+        ),
+        "the same, with another decode that stays": one(
+            [], [("a", long, 9, 0, 8), ("b", 3, 9, 1, 3), ("c", 3, 9, 1, 3)], 3, 0
+        ),
+        "the same, with a budget of four": one([], [("a", long, 9, 0, 8), ("b", 7, 9, 1, 7)], 4, 0),
+        "a preempted decode's new block is free again": one([], [("a", long, 9, 0, 8), ("b", 4, 9, 1, 4)], 16, 1),
         "a small trace": serve([(0, Request("a", 5, 3)), (0, Request("b", 9, 2)), (2, Request("c", 1, 6))], 6, 8, 2),
         "many requests": serve(drawn(14, 12), 16, 40, 4),
         "many requests, few blocks": serve(drawn(14, 10), 12, 7, 3),
@@ -3229,6 +3235,40 @@ def plan(waiting, running, budget, free, size):
         while request in running and budget and (not most(request)):
             victim, preempted = (running.pop(), True)
             taken = step.get(victim.name, 0)
+            free += blocks(victim.cached + taken)
+            victim.cached = 0
+            waiting.insert(0, victim)
+        if request in running and most(request):
+            give(request, most(request))
+    while waiting and (not preempted) and most(waiting[0]):
+        running.append(waiting.pop(0))
+        give(running[-1], most(running[-1]))
+    return step
+
+
+# %% mutant="serve_schedule"
+# A victim's share of the budget is lost
+# A victim's tokens don't run in this step, so the budget that they had taken is free again for the request that preempts it.
+def plan(waiting, running, budget, free, size):
+    step, preempted = ({}, False)
+
+    def blocks(tokens):
+        return -(-tokens // size)
+
+    def give(request, tokens):
+        nonlocal budget, free
+        budget -= tokens
+        free -= blocks(request.cached + tokens) - blocks(request.cached)
+        step[request.name] = tokens
+
+    def most(request):
+        room = (blocks(request.cached) + free) * size - request.cached
+        return min(request.pending, budget, room)
+
+    for request in sorted(running, key=lambda each: each.pending > 1):
+        while request in running and budget and (not most(request)):
+            victim, preempted = (running.pop(), True)
+            taken = step.pop(victim.name, 0)
             free += blocks(victim.cached + taken)
             victim.cached = 0
             waiting.insert(0, victim)
