@@ -121,7 +121,7 @@ def a_line(text: str, label: str, again: bool = False) -> Generator[Prompt, Any,
 
 def is_pass(given: str) -> bool:
     """Whether a line says that somebody doesn't know."""
-    return given.strip().lower() in ("none", "pass")
+    return given.strip(" .?!").lower() in ("none", "pass", "skip", "idk", "i don't know")
 
 
 def timed(asking: Asking) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from course.files import Course, write_atomically
 from course.interview import faults, judged, own_words, tasks, verdicts
-from course.interview.asking import Asking, Round, how_sure, timed
+from course.interview.asking import Asking, Round, how_sure, is_pass, timed
 from course.interview.bank import Bank, split
 from course.interview.cards import Card, Point
 from course.interview.clock import spoken
@@ -52,6 +52,7 @@ def followed_up(asking: Asking, points: Sequence[Point], first: str = "") -> Gen
     for point in points:
         asked = _follow_up(point, asking.card.words)
         own = str((yield Speak(asked))) if asked else ""
+        own = "" if is_pass(own) else own
         said = [f"*{point.label}:* {point.text}", own_words.wrote(own), _beside(point, own if asked else first)]
         told.append("\\\n".join(filter(None, said)))
     asking.watch.stop()
@@ -103,8 +104,13 @@ class Explain(Round):
         card = asking.card
         about = " · ".join([asking.subject, *([card.section] if card.section else [])])
         first = str((yield Speak(f"*{about}*\n\n**{card.words}**\n\nThirty seconds, aloud.")))
-        sure = yield from how_sure("How sure are you of your answer?")
-        ticked = yield from followed_up(asking, card.points, first)
+        if is_pass(first):
+            asking.watch.stop()
+            yield Say("\n\n".join(f"*{point.label}:* {point.text}" for point in card.points))
+            sure, ticked = None, [False] * len(card.points)
+        else:
+            sure = yield from how_sure("How sure are you of your answer?")
+            ticked = yield from followed_up(asking, card.points, first)
         proofs = asking.bank.proofs(card)
         if proofs and (yield Choose("", ("go on", "show the cell that proves it"))) == 1:
             for proof in proofs:

@@ -25,16 +25,19 @@ _WORD = re.compile(r"(?<![\w.:])(?!True\b|False\b|None\b)[A-Za-z_][\w.:]*")
 _FLOAT = re.compile(r"\b(?:torch\.)?(b?)f(?:p|loat)?(16|32|64)\b", re.IGNORECASE)
 _PREFIXED = re.compile(r"\btorch\.(?=u?int\d|bool\b)")
 _AND = re.compile(r"\s*(?:,\s*)?(?:\band\b|[&;])\s*")
-_LABEL = re.compile(r"(?<![^\s,;\[])[a-z]\s*[:)]")
+_LABEL = re.compile(r"(?<![^\s,;\[])(?:[a-z]\s*[:)]|\d{1,2}\s*:|[A-Za-z_]\w*\s*=(?!=))")
+_NUMBERED = re.compile(r"(?<![^\s,;\[])\d{1,2}\)")
 _GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!,?\d)")
 _THOUSANDS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s*[kK]\b")
 _YES_OR_NO = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
+_MEGABYTES = ("MB", "megabytes")
 _DOTS = re.compile(r"…|\.\.\.|\betc\b")
 
 
 def units(task: str) -> list[str]:
     """The units in which a task asks for its numbers: MB of `How many MB …?`."""
-    return re.findall(r"\bhow many (\w+)", task, re.IGNORECASE)
+    asked = re.findall(r"\bhow many (\w+)", task, re.IGNORECASE)
+    return [*asked, *_MEGABYTES] if {"MB", "megabytes"} & {*asked} else asked
 
 
 def read(text: str, wanted: Any = None, units: Sequence[str] = ()) -> str:
@@ -52,6 +55,7 @@ def read(text: str, wanted: Any = None, units: Sequence[str] = ()) -> str:
     if isinstance(wanted, bool | int | float | list | tuple) and not _words(wanted) and "{" not in given:
         if _LABEL.search(given) or not _several(wanted):  # elsewhere, a comma stands between two values
             given = _GROUPED.sub(lambda number: number[0].replace(",", ""), given)
+        given = given if "(" in given else _NUMBERED.sub(" ", given)
         given = _THOUSANDS.sub(lambda number: f"{1000 * float(number[1]):.15g}", numerals.digits(given))
         if units:
             given = re.sub(rf"(?<=\d)\s*(?:{'|'.join(units)})\b", "", given)
@@ -70,7 +74,10 @@ def read(text: str, wanted: Any = None, units: Sequence[str] = ()) -> str:
         return _fitting(list(value) if isinstance(value, tuple) else value, wanted, text)
     if tasks.is_value(given):  # such as `math.log(2)`, which the check carries out
         return given
-    raise ValueError(f"{code(text.strip())} isn't a value such as 12, [3, 4] or 'float32'")
+    raise ValueError(
+        f"{code(text.strip())} isn't a value such as 12, [3, 4] or 'float32'. "
+        "Of several, write one behind the other: 3 4 5"
+    )
 
 
 def _fitting(value: Any, wanted: Any, text: str) -> str:

@@ -11,7 +11,7 @@ from course.files import Course
 from course.interview import asking, calibration, judged, own_words, predictions, programs, tasks
 from course.interview.bank import Bank
 from course.interview.history import Item
-from course.interview.prompts import Rate, Speak, Tick, Write
+from course.interview.prompts import Rate, Say, Speak, Tick, Write
 from tests.course.interview.holding import talked
 
 
@@ -66,6 +66,16 @@ def test_what_was_typed_of_an_answer_stands_beside_the_points(bank: Bank, course
     assert "You wrote `when something small is added`.\\\n**Your text has none" in second and "They are *" in second
     assert "Your text" not in trap and "You wrote" not in trap
     assert answer.score == sum("Compare it" in each for each in tick.points) / 3
+
+
+def test_whoever_passes_reads_the_answer_and_is_not_asked_how_sure(bank: Bank, course: Course) -> None:
+    card = bank.of("question")[0]
+    shown, (answer,) = talked(
+        bank, course, Item("explain", [card.name], 1), lambda each: "Skip." if isinstance(each, Speak) else 0
+    )
+    assert [type(each) for each in shown[:2]] == [Speak, Say] and not any(isinstance(each, Tick) for each in shown)
+    assert all(point.text in shown[1].text for point in card.points)
+    assert (answer.score, answer.sure, answer.right) == (0.0, None, False)
 
 
 def test_the_same_words_may_say_the_opposite_so_no_verdict_is_given() -> None:

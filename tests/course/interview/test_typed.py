@@ -115,6 +115,12 @@ def test_what_can_be_read_in_two_ways_is_asked_again(text: str, unit: str, told:
         ("12,000", 0, "12000"),
         ("4 12k 1.5K", [0], "[4, 12000, 1500]"),
         ("4 MB, 8MB and 12", [0], "[4, 8, 12]"),
+        ("4 megabytes 8 MB", [0], "[4, 8]"),
+        ("1) 256 2) 80 3) 60", [0], "[256, 80, 60]"),
+        ("1: 256, 2: 80", [0], "[256, 80]"),
+        ("a=9 b=9 c=0 view=9", [0], "[9, 9, 0, 9]"),
+        ("(2, 3), (4, 5)", [(0, 0)], "[(2, 3), (4, 5)]"),
+        ("stays=True, moves = no", [True], "[True, False]"),
     ],
 )
 def test_a_value_is_read_as_people_write_it(text: str, wanted: Any, read: str) -> None:
