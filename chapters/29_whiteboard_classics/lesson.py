@@ -75,7 +75,7 @@ print(f"if all scores were equal: AUC {last:.0f} with the positives last, {first
 #   leaves it unchanged, unless rounding makes ties. I compare predicted with observed frequencies, and calibrate, for example with a temperature.
 # - *They ask next:* How do you compute it in N log N? I sort the scores and sum the positives' ranks, where equal
 #   scores share the mean of their ranks.
-# - *The trap:* Ignoring ties. If equal scores are ranked in the order of the input, the AUC depends on how the file was sorted.
+# - *The trap:* People forget ties. If equal scores are ranked in the order of the input, the AUC depends on how the file was sorted.
 # - *Proof:* `proof-AUC`.
 
 # %% [markdown]
@@ -120,14 +120,14 @@ for name, leaky in (("all rows", True), ("training rows", False)):
 #   model predicts the future.
 # - *They ask next:* What does leakage look like for a language model? The test questions are in the training data, so I search for
 #   long n-gram overlaps, and compare with newer questions.
-# - *The trap:* Tuning on the test set, so that the best score is partly luck.
+# - *The trap:* If you tune on the test set, the best score is partly luck.
 # - *Proof:* `proof-leakage`.
 
 # %% [markdown]
 # ### Linear regression: least squares and the condition number
 # Linear regression has a closed form, w = (xᵀx)⁻¹xᵀy, and using it literally is the classic mistake. Each power of ten
 # in a condition number costs about a digit, and the condition number of xᵀx is the square of x's. A QR decomposition
-# works on x itself. The next cell makes the columns of x ever more dependent and counts the correct digits of the
+# works on x itself. Let us make the columns of x ever more dependent and count the correct digits of the
 # weights, as the median of 25 problems whose targets fit exactly. With a large residual, even the exact problem is
 # sensitive to the square of x's condition number: at 10⁶ and a residual as long as the fitted values, QR keeps only
 # about five digits.
@@ -162,15 +162,15 @@ for exponent in (2, 4, 6):
 # - *They ask next:* What do L1 and L2 penalties do differently? L2 shrinks all weights, while the optimum with L1 has
 #   some weights at exactly 0, because the penalty's derivative doesn't vanish there. Plain gradient steps only jump
 #   back and forth across 0, so solvers for L1 use soft thresholding.
-# - *The trap:* Penalizing the intercept. Then adding a constant to every target changes the weights, unless the features are centred.
+# - *The trap:* If you penalize the intercept, adding a constant to every target changes the weights, unless the features are centred.
 # - *Proof:* `proof-digits`.
 #
 # ### Logistic regression by Newton's method
 # The loss of logistic regression is log(1 + eˢ) − label·s for a score s. Its minimum has no closed form, but it is convex
 # and smooth, so **Newton's method** needs few steps.
 # Each step is the first derivative over the second one or, with several weights, the solution of a linear system with
-# the Hessian. The next cell fits a single weight to six points by Newton's method and by gradient descent, then starts
-# Newton's method farther away, and finally tries separable labels.
+# the Hessian. Let us fit a single weight to six points by Newton's method and by gradient descent, then start
+# Newton's method farther away, and finally try separable labels.
 
 # %% tags=["proof-Newton"]
 points, mixed = np.array([-2.0, -1.0, 0.5, -0.5, 1.0, 3.0]), np.array([0, 0, 0, 1, 1, 1])
@@ -234,14 +234,15 @@ def plus_plus(generator, k):
     return np.array(centers)
 
 
-k, found = 6, {"random points": [], "k-means++": []}
+k, inertias = 6, {"random points": [], "k-means++": []}
 for seed in range(60):
     generator = np.random.default_rng(seed)
-    found["random points"].append(kmeans(points, points[generator.choice(len(points), k, replace=False)]))
-    found["k-means++"].append(kmeans(points, plus_plus(generator, k)))
-best = min(min(each) for each in found.values())
-for name, each in found.items():
-    print(f"{name:13}: {np.mean(np.array(each) < 1.01 * best):.0%} of 60 starts end in the best clustering")
+    random_points = points[generator.choice(len(points), k, replace=False)]
+    inertias["random points"].append(kmeans(points, random_points))
+    inertias["k-means++"].append(kmeans(points, plus_plus(generator, k)))
+best = min(min(results) for results in inertias.values())
+for name, results in inertias.items():
+    print(f"{name:13}: {np.mean(np.array(results) < 1.01 * best):.0%} of 60 starts end in the best clustering")
 
 # %% [markdown]
 # **Interview · Does k-means converge, and how do you choose k and the first centers?**
@@ -252,8 +253,8 @@ for name, each in found.items():
 #   the result is within a factor of order log k of the optimum.
 # - *They ask next:* What about a cluster without points? The mean of nothing is NaN, so I keep its center or move it to
 #   the point that is farthest from its own center.
-# - *The trap:* Broadcasting N × k × D differences. A loop over the k centers needs only N × k distances and the N × D differences
-#   of one center.
+# - *The trap:* Broadcasting creates N × k × D differences. A loop over the k centers needs only N × k distances and the
+#   N × D differences of one center.
 # - *Proof:* `proof-starts`.
 
 # %% [markdown]
@@ -293,7 +294,7 @@ for index in range(len(values) - 1):
 #   adding shallow trees one after another, each fitted to the negative gradient of the loss.
 # - *They ask next:* The training error is low and the validation error high. Why? The model overfits, so more data, a
 #   penalty or a smaller model helps.
-# - *The trap:* Setting a threshold between two equal values: no threshold can separate them.
+# - *The trap:* People put a threshold between two equal values, although no threshold can separate them.
 # - *Proof:* `proof-split`.
 
 # %% [markdown]
@@ -314,7 +315,7 @@ scores = np.tile(1 - 0.1 * np.abs(shifts[:, :2]).sum(1), 2) - 0.01 * np.arange(1
 def iou(a, b):
     low, high = np.maximum(a[:, None, :2], b[None, :, :2]), np.minimum(a[:, None, 2:], b[None, :, 2:])
     inside = np.clip(high - low, 0, None).prod(-1)
-    areas = [(each[:, 2:] - each[:, :2]).prod(-1) for each in (a, b)]
+    areas = [(boxes[:, 2:] - boxes[:, :2]).prod(-1) for boxes in (a, b)]
     return inside / (areas[0][:, None] + areas[1] - inside)
 
 
@@ -342,7 +343,8 @@ pictures.publish(left, alt="Nine boxes around each of two shapes, and one box ar
 # - *Longer:* Detectors like DETR learn to report each object once, so they need no NMS.
 # - *They ask next:* How are classes kept apart? By comparing within a class, or by shifting each class's boxes by more
 #   than the range of coordinates.
-# - *The trap:* Multiplying a negative width by a negative height, which gives boxes that don't touch a positive intersection.
+# - *The trap:* If you forget to clamp, a negative width times a negative height gives boxes that don't touch a positive
+#   intersection.
 # - *Proof:* `proof-NMS`.
 
 # %% [markdown]
@@ -386,7 +388,8 @@ print(f"{by_score.std():.1f} by the score function, whose mean is {by_score.mean
 #   more, or a relaxation such as Gumbel-softmax.
 # - *They ask next:* What is posterior collapse? The KL goes to 0 because the decoder ignores the latents, so you warm up the KL's
 #   weight or weaken the decoder.
-# - *The trap:* Multiplying the noise by exp(log-variance), which is the variance, instead of exp(½ log-variance).
+# - *The trap:* People multiply the noise by exp(log-variance). That is the variance; the standard deviation is
+#   exp(½ log-variance).
 # - *Proof:* `proof-gradient-through-noise`.
 
 # %% [markdown]
@@ -458,7 +461,8 @@ for t in (1, 5, 99):
 # - *Longer:* Predicting the noise, the data or a velocity is the same regression with other weights per timestep.
 # - *They ask next:* Why is DDIM faster? With η = 0 it adds no noise and follows an ordinary differential equation, so
 #   it can skip timesteps.
-# - *The trap:* Mixing the guidance conventions: s = 1 means no guidance, whereas w = 1 is the same as s = 2.
+# - *The trap:* There are two conventions for guidance, and people mix them: s = 1 means no guidance, whereas w = 1 is the
+#   same as s = 2.
 # - *Proof:* `proof-forward`, `proof-posterior`.
 
 # %% [markdown]
@@ -489,16 +493,18 @@ widths = np.array([int(boxes[0, 2] - boxes[0, 0]) for _, boxes in scenes])[dista
 print("distance to the nearest training picture: of noise at least", int(distances(noise).min()))
 print("widths of the sampled squares:", {width: int((widths == width).sum()) for width in (4, 5, 6)})
 shown, titles = [*noise[:8], *samples[:8]], ["noise"] * 8 + [f"width {width}" for width in widths[:8]]
-pictures.images([each.reshape(16, 16) for each in shown], titles, columns=8, alt="Eight noises and their samples.")
+pictures.images(
+    [picture.reshape(16, 16) for picture in shown], titles, columns=8, alt="Eight noises and their samples."
+)
 
 # %% [markdown]
 # ### A common myth: "A lower training loss means better samples"
 # The prediction above minimizes the expected training loss, so no network can have a lower one. How new are its pictures?
 
 # %% tags=["proof-copies"]
-found = np.sort(distances(samples), axis=1)
-print(f"to the nearest training picture: at most {found[:, 0].max():.1f}")
-print(f"to the second nearest: at least {found[:, 1].min():.0f}")
+nearest = np.sort(distances(samples), axis=1)
+print(f"to the nearest training picture: at most {nearest[:, 0].max():.1f}")
+print(f"to the second nearest: at least {nearest[:, 1].min():.0f}")
 
 # %% [markdown]
 # Every sample is a copy. A network that generates new pictures therefore hasn't reached this minimum, because its capacity, its
@@ -515,7 +521,8 @@ print(f"to the second nearest: at least {found[:, 1].min():.0f}")
 
 # %% tags=["proof-rapid-fire"]
 kinds, marks = np.array([1, 1, 0, 0, 0, 0, 0]), np.array([0.35, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5])
-print("3.", [f"{ranked(each, kinds)[0]:.1f}" for each in (marks, -marks)])
+auc, negated = ranked(marks, kinds)[0], ranked(-marks, kinds)[0]
+print(f"3. AUC {auc:.1f}, of the negated scores {negated:.1f}")
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
@@ -562,7 +569,7 @@ for gamma in (0.0, 2.0):
 # - *They ask next:* What is α for, and what do you divide by? α multiplies the losses of positives and 1 − α those of
 #   negatives. With γ = 2 the paper's best α is 0.25, so the positives count *less*, because γ has already silenced most negatives.
 #   The sum is divided by the number of positives.
-# - *The trap:* Computing s = sigmoid(logit) and then log(1 − s), which at a logit of 100 is the logarithm of 0.
+# - *The trap:* If you compute s = sigmoid(logit) and then log(1 − s), a logit of 100 gives the logarithm of 0.
 # - *Proof:* `proof-focal`.
 
 # %% [markdown]
@@ -591,7 +598,7 @@ for origin in (0.0, 1e8):
 #   candidates from differences.
 # - *They ask next:* What do you do with a billion points? I take an approximate index, such as inverted lists of clusters, product
 #   quantization, or a graph like HNSW.
-# - *The trap:* Selecting the k smallest by `argpartition`, which leaves them unordered and breaks ties arbitrarily.
+# - *The trap:* `argpartition` selects the k smallest, but it leaves them unordered and breaks ties arbitrarily.
 # - *Proof:* `proof-far`.
 
 # %% [markdown]
@@ -618,7 +625,8 @@ print("tokens", tuple(by_hand.shape), "| equal to the convolution:", torch.allcl
 #   their number. The weights are reused unchanged; only the position embeddings have to be interpolated to the larger grid.
 # - *Longer:* The class token's position isn't interpolated, because it isn't on the grid.
 # - *They ask next:* What does halving the patch size cost? Four times the tokens and sixteen times the attention.
-# - *The trap:* Reading patches in another order than the weight expects: a convolution's weight is channel, row, column.
+# - *The trap:* People flatten patches in another order than the weight expects: a convolution's weight is channel, row,
+#   column.
 # - *Proof:* `proof-convolution`.
 
 # %% [markdown]
@@ -664,7 +672,7 @@ for size in (0.01, 0.1, 1.0):
 #   rounded copies and has learned to make up for part of the rounding.
 # - *They ask next:* How many bits does a weight take? 4 plus 32/64 for the float32 scale of its block, 4.5 in all, or about
 #   4.13 if the scales are quantized too.
-# - *The trap:* Dividing a block of zeros by its largest absolute value, which is 0.
+# - *The trap:* The largest absolute value of a block of zeros is 0, and you can't divide by it.
 # - *Proof:* `proof-four-bits`.
 
 # %% [markdown]
@@ -703,5 +711,5 @@ for steps in (1, 2, 4):
 #   prediction can be computed from the other. It is popular because it is simple and usually needs fewer steps.
 # - *They ask next:* How do you get down to one to four steps? With rectified flow you train again on the pairs of noise and sample
 #   that the first model produced, so the paths straighten. Distillation, as in consistency models, is the other way.
-# - *The trap:* Saying that one step is enough because the paths are straight. Only those of the training pairs are.
+# - *The trap:* People say that one step is enough because the paths are straight, but only those of the training pairs are.
 # - *Proof:* `proof-flow`.
