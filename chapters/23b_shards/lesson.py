@@ -112,7 +112,7 @@ pictures.curves(kept, ranks, xlabel="ranks", ylabel="bytes a parameter", log="xy
 #   GPU.
 # - *They ask next:* Why not always FSDP? It sends half as much again as DDP, and each layer has to wait for its weights unless the
 #   gather is hidden.
-# - *The trap:* Counting the weights only. 7 billion in bfloat16 are 14 GB, and training needs eight times that.
+# - *The trap:* People count only the weights. 7 billion in bfloat16 are 14 GB, and training needs eight times that.
 # - *Proof:* `proof-stages`, `proof-timeline`.
 
 # %% [markdown]
@@ -319,8 +319,8 @@ pictures.curves(lines, xlabel="layers", ylabel="bytes a parameter in use", marks
 # - *They ask next:* How does it differ from the older `FullyShardedDataParallel` (FSDP1)? That class flattened a module's
 #   parameters into one tensor and sharded that. `fully_shard`, also called FSDP2, keeps each parameter as a DTensor of its own, so
 #   names, dtypes and frozen parameters stay what they were.
-# - *The trap:* Calling `fully_shard(model)` alone, which makes one group, so that everything is gathered at once. Shard each block
-#   first, and then the model.
+# - *The trap:* A single call of `fully_shard(model)` makes one group, so everything is gathered at once. Shard each block first,
+#   and then the model.
 # - *Proof:* `proof-timeline`, `proof-stages`.
 #
 # ## Tensor parallelism: column, then row
@@ -369,7 +369,7 @@ for copied in (False, True):
 #   backward pass.
 # - *Longer:* In attention the heads are the columns: queries, keys and values are split by columns, the output matrix by rows.
 # - *They ask next:* What about the bias of the second layer? It must be added once, not once on each rank.
-# - *The trap:* Spreading the ranks of one layer over several machines. Both all-reduces are on the critical path of every block, so
+# - *The trap:* People spread the ranks of one layer over several machines. Both all-reduces are on the critical path of every block, so
 #   the slow network would stop everything.
 # - *Proof:* `proof-column-row`, `proof-conjugate`.
 #
@@ -395,7 +395,7 @@ for copied in (False, True):
 #   before attention exchanges positions for heads, and another one after it exchanges them back, so there may be no more ranks than
 #   heads.
 # - *They ask next:* What is hard about expert parallelism? Balancing the load: all ranks wait for the one with the most popular expert.
-# - *The trap:* Using context parallelism for short sequences. A batch can be split without any traffic in attention.
+# - *The trap:* People use context parallelism for short sequences, but a batch can be split without any traffic in attention.
 # - *Proof:* the sums: `proof-conjugate`; a mixture of experts: [chapter 24c](24c_mixture_of_experts.ipynb).
 #
 # ## Clipping sharded gradients
@@ -425,7 +425,7 @@ print("one device:", distributed.spawn(clipped, ([[3.0, 4.0]],)))
 # - *Longer:* After `fully_shard`, the usual `torch.nn.utils.clip_grad_norm_` does this, since the gradients are DTensors that carry
 #   their mesh.
 # - *They ask next:* What about parameters that every rank has whole, such as norms under tensor parallelism? Their squares count once.
-# - *The trap:* Clipping by local norms, which raises no error. It changes the direction, and a rank whose shard is small doesn't clip
+# - *The trap:* Clipping by local norms raises no error, but it changes the direction, and a rank whose shard is small doesn't clip
 #   at all.
 # - *Proof:* `proof-clip`.
 #
@@ -475,7 +475,7 @@ pictures.slider(draw, start={"batches": 4}, batches=[1, 2, 4, 8, 16])
 #   1)/(v·m + p − 1) at v times the traffic. A *zero-bubble* schedule splits the backward pass: the gradient of the input is passed on
 #   at once, and that of the weights fills the gaps. Its simple form leaves a third of the bubble. Both formulas need at least p
 #   micro-batches.
-# - *The trap:* Taking the formula for a law. It assumes equal stages, and the last stage also computes the logits.
+# - *The trap:* People take the formula for a law, but it assumes equal stages, and the last stage also computes the logits.
 # - *Proof:* `proof-bubble`.
 #
 # ## Overlapping communication with computation
@@ -559,7 +559,7 @@ print(f"FSDP 64, eight GPUs share a card: {plan(1, 64, 1, cards=1)}")
 # - *They ask next:* When do you add tensor parallelism? When one sequence doesn't fit on a GPU, or when 64 sequences a step are too
 #   many. It stays inside a machine. Pipeline stages come next, between machines with a slow network, and context parallelism for very
 #   long sequences.
-# - *The trap:* Starting with all dimensions at once. Each costs efficiency and code, so the simplest mesh that fits and
+# - *The trap:* People start with all dimensions at once. Each costs efficiency and code, so the simplest mesh that fits and
 #   hides its traffic is best.
 # - *Proof:* `proof-mesh`, `proof-hidden`, `proof-stages`.
 
@@ -625,8 +625,8 @@ print(f"loss before step 6: one device {alone[5]:.3f}, two ranks {sum(distribute
 # - *Longer:* `torch.distributed.checkpoint` does that, also in the background (`async_save`), while a full state dict
 #   is gathered for export only, to the CPU of rank 0.
 # - *They ask next:* How is the optimizer's state saved? The same way: each state tensor has the shape of its shard.
-# - *The trap:* Writing `if rank == 0: torch.save(model.state_dict(), path)`, which saves only rank 0's shards under
-#   FSDP. Gathering under that `if` hangs, because the other ranks never join.
+# - *The trap:* Under FSDP, `if rank == 0: torch.save(model.state_dict(), path)` saves only rank 0's shards.
+#   Gathering under that `if` hangs, because the other ranks never join.
 # - *Proof:* `proof-checkpoint`, `proof-processes`.
 #
 # ### ZeroRedundancyOptimizer in real processes
