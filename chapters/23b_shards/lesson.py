@@ -112,7 +112,7 @@ pictures.curves(kept, ranks, xlabel="ranks", ylabel="bytes a parameter", log="xy
 #   GPU.
 # - *They ask next:* Why not always FSDP? It sends half as much again as DDP, and each layer has to wait for its weights unless the
 #   gather is hidden.
-# - *The trap:* People count only the weights. 7 billion in bfloat16 are 14 GB, and training needs eight times that.
+# - *The trap:* Don't count only the weights. 7 billion in bfloat16 are 14 GB, and training needs eight times that.
 # - *Proof:* `proof-stages`, `proof-timeline`.
 
 # %% [markdown]
@@ -369,7 +369,7 @@ for copied in (False, True):
 #   backward pass.
 # - *Longer:* In attention the heads are the columns: queries, keys and values are split by columns, the output matrix by rows.
 # - *They ask next:* What about the bias of the second layer? It must be added once, not once on each rank.
-# - *The trap:* People spread the ranks of one layer over several machines. Both all-reduces are on the critical path of every block, so
+# - *The trap:* The ranks of one layer belong on one machine. Both all-reduces are on the critical path of every block, so
 #   the slow network would stop everything.
 # - *Proof:* `proof-column-row`, `proof-conjugate`.
 #
@@ -395,7 +395,7 @@ for copied in (False, True):
 #   before attention exchanges positions for heads, and another one after it exchanges them back, so there may be no more ranks than
 #   heads.
 # - *They ask next:* What is hard about expert parallelism? Balancing the load: all ranks wait for the one with the most popular expert.
-# - *The trap:* People use context parallelism for short sequences, but a batch can be split without any traffic in attention.
+# - *The trap:* Short sequences don't need context parallelism: a batch can be split without any traffic in attention.
 # - *Proof:* the sums: `proof-conjugate`; a mixture of experts: [chapter 24c](24c_mixture_of_experts.ipynb).
 #
 # ## Clipping sharded gradients
@@ -475,7 +475,7 @@ pictures.slider(draw, start={"batches": 4}, batches=[1, 2, 4, 8, 16])
 #   1)/(v·m + p − 1) at v times the traffic. A *zero-bubble* schedule splits the backward pass: the gradient of the input is passed on
 #   at once, and that of the weights fills the gaps. Its simple form leaves a third of the bubble. Both formulas need at least p
 #   micro-batches.
-# - *The trap:* People take the formula for a law, but it assumes equal stages, and the last stage also computes the logits.
+# - *The trap:* The formula isn't a law: it assumes equal stages, and the last stage also computes the logits.
 # - *Proof:* `proof-bubble`.
 #
 # ## Overlapping communication with computation
@@ -559,7 +559,7 @@ print(f"FSDP 64, eight GPUs share a card: {plan(1, 64, 1, cards=1)}")
 # - *They ask next:* When do you add tensor parallelism? When one sequence doesn't fit on a GPU, or when 64 sequences a step are too
 #   many. It stays inside a machine. Pipeline stages come next, between machines with a slow network, and context parallelism for very
 #   long sequences.
-# - *The trap:* People start with all dimensions at once. Each costs efficiency and code, so the simplest mesh that fits and
+# - *The trap:* Don't start with all dimensions at once. Each costs efficiency and code, so the simplest mesh that fits and
 #   hides its traffic is best.
 # - *Proof:* `proof-mesh`, `proof-hidden`, `proof-stages`.
 

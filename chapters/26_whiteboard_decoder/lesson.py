@@ -182,7 +182,7 @@ pictures.curves(lines, distances, xlabel="distance", ylabel="factor on the weigh
 #   trained length.
 # - *They ask next:* What do you need while decoding? Sines and RoPE need the new token's absolute position, while biases need the
 #   distances to the cached keys.
-# - *The trap:* People add the bias before the scores are divided by √d, or count the single query of a decoding step as position 0.
+# - *The trap:* The bias is added after the scores are divided by √d, and the single query of a decoding step isn't at position 0.
 # - *Proof:* `proof-buckets`.
 #
 # ### Extending the context of RoPE: position interpolation, NTK, YaRN
@@ -279,7 +279,7 @@ print(
 #   the window down.
 # - *They ask next:* Why do streaming models keep the first tokens too? They act as [attention sinks](proof-sinks): the softmax has to
 #   put its weight somewhere, and models learn to put it there.
-# - *The trap:* People think that a model with a window of w can't use anything older, but each layer adds w − 1 positions of reach.
+# - *The trap:* A model with a window of w can use something older: each layer adds w − 1 positions of reach.
 # - *Proof:* `proof-ring`, `proof-reach`.
 #
 # ### A common myth: "With a window of 4, a token can't be influenced by what is 5 tokens back"
@@ -336,7 +336,7 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy", a
 #   instead.
 # - *They ask next:* Why does the rotation need separate keys? It would stand between the two matrices and differ for each pair of
 #   positions, so nothing could be merged.
-# - *The trap:* People change the scale, but it stays √(128 + 64), that of the original scores, although the absorbed products have 576 terms.
+# - *The trap:* The scale doesn't change: it stays √(128 + 64), that of the original scores, although the absorbed products have 576 terms.
 # - *Proof:* `proof-mla`.
 #
 # ## QK-norm: attention logits that explode
@@ -376,7 +376,7 @@ print("per head or over the whole width: differs by", difference(heads, rms_norm
 #   sums over all GPUs.
 # - *They ask next:* What else bounds logits? Gemma 2 caps them with c · tanh(s / c). Kimi K2 has MLA, which doesn't compute its
 #   keys in decoding, so after a step it shrinks the projections of heads whose logits exceed 100 (*QK-clip*).
-# - *The trap:* People rely on the division by √d. It makes logits small for random queries and keys, but it bounds nothing once the
+# - *The trap:* The division by √d isn't enough. It makes logits small for random queries and keys, but it bounds nothing once the
 #   projections grow.
 # - *Proof:* `proof-QK-norm`.
 #
@@ -418,7 +418,7 @@ print(f"gradient of one key element: {(score_gradient.T @ q / np.sqrt(8))[3, 5]:
 # - *Longer:* That makes five matmuls instead of four in the backward pass, and it is still faster, because reading a T
 #   × T matrix takes longer than recomputing it.
 # - *They ask next:* What do masked keys get? Nothing from that query: their weight is 0, and it multiplies the whole gradient.
-# - *The trap:* People forget the 1/√d. It appears once in each of the gradients of q and k.
+# - *The trap:* The 1/√d is easily forgotten. It appears once in each of the gradients of q and k.
 # - *Proof:* `proof-row-sum`.
 #
 # ## Debugging a decoder that doesn't learn
@@ -441,7 +441,7 @@ for name, options in {"correct": {}, "no mask": {"causal": False}, "too large": 
 #   its loss is near 0. After that I look at the gradients: are they cleared in each step, and does every parameter have one?
 # - *They ask next:* The first loss is 10 instead of ln V = 3.9. Why? The logits are too large at the start, because of the
 #   initialization, a missing norm, or a missing scale.
-# - *The trap:* People hunt for the bug by reading, although each of these checks rules out part of the script within a minute.
+# - *The trap:* Don't hunt for the bug by reading: each of these checks rules out part of the script within a minute.
 # - *Proof:* `proof-checks`.
 #
 # ## Milestone: rewrites and changes, side by side
@@ -554,7 +554,7 @@ for length in (2048, 8192, 32768, 131072):
 #   8 bits. The cache doesn't shrink, because a later query may select any key.
 # - *They ask next:* Why does NSA select blocks? A GPU reads contiguous memory faster, and the heads of a GQA group share the
 #   selection, so each block is read once.
-# - *The trap:* People call DSA linear in the length, but its indexer is quadratic.
+# - *The trap:* DSA isn't linear in the length, because its indexer is quadratic.
 # - *Proof:* `proof-sparse`.
 #
 # ### Attention sinks: StreamingLLM and gpt-oss
@@ -598,7 +598,7 @@ print("window · sigmoid(log-sum-exp − b): differs by", difference(scaled, rea
 #   more key with score b and value 0.
 # - *They ask next:* Which positions do the keys get? StreamingLLM counts within the cache, so that RoPE sees no distance beyond the
 #   trained ones.
-# - *The trap:* People say that StreamingLLM extends the context. It stays fluent, but what has left the window is forgotten.
+# - *The trap:* StreamingLLM doesn't extend the context. It stays fluent, but what has left the window is forgotten.
 # - *Proof:* `proof-sinks`.
 #
 # ### Linear attention and the delta rule

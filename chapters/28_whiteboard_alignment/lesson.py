@@ -64,7 +64,7 @@ for step in range(11):
 #   al. 2024](https://arxiv.org/abs/2410.08847)).
 # - *They ask next:* What would you do about it? I would log both rewards and not only their margin, drop pairs that are nearly
 #   equal, add an SFT term on the chosen answer, or use pairs that the policy itself wrote.
-# - *The trap:* People read a falling loss as better answers. It only says that the margin grows.
+# - *The trap:* A falling loss only says that the margin grows.
 # - *Proof:* `proof-both-fall`.
 
 # %% [markdown]
@@ -146,7 +146,7 @@ print(f"implicit reward of a correct minus an incorrect answer {implicit[chosen]
 #   small change of the policy.
 # - *They ask next:* What do IPO and SimPO change? IPO aims at a fixed margin, because DPO's loss rewards an ever larger one even for a
 #   pair on which everybody agrees. SimPO drops the reference and compares the mean log-probabilities per token.
-# - *The trap:* People say that DPO needs no reference. It needs no reward *model*, but the frozen reference is in every term.
+# - *The trap:* DPO needs no reward *model*, but the frozen reference is in every term.
 # - *Proof:* `proof-optimum`.
 #
 # ## The policy gradient and its baseline
@@ -242,7 +242,7 @@ pictures.curves(lines, ratios.tolist(), xlabel="ratio r", ylabel="min(r·A, clip
 #   an answer, whichever of them earned the reward.
 # - *They ask next:* Would a *process reward model* help? Perhaps: it rates each step, but its labels are expensive and
 #   it can be hacked ([DeepSeek-R1](https://arxiv.org/abs/2501.12948) tried it in vain).
-# - *The trap:* People count four equal models, although the trained ones take eight times as much.
+# - *The trap:* They aren't four equal models: the trained ones take eight times as much.
 # - *Proof:* `proof-memory`.
 
 # %% tags=["proof-memory"]
@@ -311,7 +311,7 @@ for rewards in ([0.7] * 4, [0.9] * 3):
 # - *They ask next:* What does DAPO do instead? It averages over all tokens of the batch and raises the upper clip.
 # - *They ask next:* What is learned from a group with equal rewards? Nothing, because every advantage is 0, and only a
 #   KL term still pulls. DAPO replaces such prompts.
-# - *The trap:* Many implementations add only 1e-8 to the std. If the std is a larger rounding error, the advantages of equal rewards are
+# - *The trap:* It isn't enough to add 1e-8 to the std. If the std is a larger rounding error, the advantages of equal rewards are
 #   about 1.
 # - *Proof:* `proof-length-bias`, `proof-equal`.
 #
@@ -363,7 +363,7 @@ for beta in (1, 0.12):
 #   of the KL in the other direction.
 # - *Longer:* So k1 goes into the reward, and k2 into the loss.
 # - *They ask next:* What if the samples come from an older policy? Then all three estimators need importance weights.
-# - *The trap:* The value of k3 is unbiased, so people assume that its gradient is too.
+# - *The trap:* The value of k3 is unbiased, but its gradient isn't.
 # - *Proof:* `proof-k1-k2-k3`; gradients: exercise 10.
 #
 # ## Distillation: forward or reverse KL
@@ -404,7 +404,7 @@ pictures.curves(lines, x.tolist(), xlabel="token", ylabel="probability")
 # - *Thirty seconds:* Forward KL on the teacher's text covers all its modes, but the student never sees its own mistakes. Reverse
 #   KL on the student's own text seeks a mode and corrects every token in states that the student really visits.
 # - *They ask next:* What does on-policy distillation cost? The student generates and the teacher scores, in each step.
-# - *The trap:* People omit T², or exchange the arguments of `kl_div`: the first is the student's log-probabilities.
+# - *The trap:* T² is easily omitted, and the arguments of `kl_div` exchanged: the first is the student's log-probabilities.
 # - *Proof:* `proof-directions`.
 
 # %% [markdown] tags=["short"]
@@ -442,7 +442,7 @@ print(f"70B on 15T tokens, 8,192 GPUs of 989 TFLOP/s, 23 days: MFU {reached / 98
 # - *Longer:* With few tokens of use, training dominates and 20 is about right. The more tokens a model will serve, the smaller the
 #   size that minimizes 6ND + 2N · served at a given loss.
 # - *They ask next:* How much worse is half the size at the same budget? Hardly at all: the optimum is flat.
-# - *The trap:* People call 20 a law, although it depends on data and schedule.
+# - *The trap:* 20 isn't a law. It depends on data and schedule.
 # - *Proof:* `proof-Chinchilla`.
 #
 # **Interview · What is MFU, and why is 40 % good?**
@@ -451,7 +451,7 @@ print(f"70B on 15T tokens, 8,192 GPUs of 989 TFLOP/s, 23 days: MFU {reached / 98
 #   good, since memory-bound operations, communication and pipeline bubbles take the rest.
 # - *They ask next:* How does HFU, hardware FLOPs utilization, differ? It also counts recomputed FLOPs, so it hides that checkpointing
 #   makes a step longer and lowers MFU.
-# - *The trap:* Data sheets often print the peak with sparsity. It is twice that of dense matrix multiplications.
+# - *The trap:* A data sheet's peak with sparsity is twice that of dense matrix multiplications.
 # - *Proof:* `proof-Chinchilla`.
 
 # %% [markdown]
@@ -476,7 +476,7 @@ for b in (1, 16, 256):
 # - *Longer:* The noise scale tr Σ / |g|² estimates it. At exactly this batch size, training takes twice the minimum of steps and twice
 #   the minimum of samples.
 # - *They ask next:* Does it change in training? It grows as the gradient shrinks, so batches are ramped up.
-# - *The trap:* People choose the largest batch that fits.
+# - *The trap:* The largest batch that fits isn't necessarily the best.
 # - *Proof:* `proof-batch`.
 #
 # ### Loss spikes
@@ -520,7 +520,7 @@ print(
 # - *Longer:* At a score of 70 % the standard error is 1.4 points, and 2.0 for a difference.
 # - *They ask next:* How do you get more power? I compare question by question, since paired differences vary less, and I use more
 #   questions.
-# - *The trap:* People overlook that the test set may be in the training data.
+# - *The trap:* The test set may be in the training data.
 # - *Proof:* `proof-one-point`.
 #
 # ## Rapid fire
@@ -615,7 +615,7 @@ pictures.curves(lines, moved, xlabel="KL to the reference (nats)", ylabel="expec
 # - *Longer:* The KL rises as well, and often the length.
 # - *They ask next:* What helps against it? A stronger KL penalty, early stopping, ensembles of reward models, fresh comparisons of
 #   the policy's own answers, and verifiable rewards all help.
-# - *The trap:* People trust the training reward, the one number that hacking improves.
+# - *The trap:* The training reward is the one number that hacking improves.
 # - *Proof:* `proof-hacking`.
 #
 # ### GSPO: one ratio for the whole answer
@@ -655,7 +655,7 @@ print(f"1 % a token, always in one direction: a factor of {math.exp(0.01 * 2000)
 #   recompute the log-probabilities in the trainer, log the gap, and correct it with truncated importance weights.
 # - *Longer:* The cure is to make both engines bitwise equal.
 # - *They ask next:* Which log-probabilities go into PPO's ratio? The trainer's; the gap to the sampler has its own weight.
-# - *The trap:* People dismiss a difference of 1 % per token, although an answer has thousands of tokens.
+# - *The trap:* 1 % per token sounds small, but an answer has thousands of tokens.
 # - *Proof:* `proof-mismatch`.
 #
 # ### Muon
@@ -691,5 +691,5 @@ for width in (64, 256, 1024):
 # - *Longer:* Initialization and rates per layer scale with the width, so that an update moves every layer's activations
 #   by the same amount at any width.
 # - *They ask next:* Which rate does a hidden matrix get with Adam? One proportional to 1/width. Vectors and the embedding keep theirs.
-# - *The trap:* People expect it to transfer across batch size, depth or training length by itself.
+# - *The trap:* It doesn't transfer across batch size, depth or training length by itself.
 # - *Proof:* `proof-width`.

@@ -75,7 +75,7 @@ print(f"if all scores were equal: AUC {last:.0f} with the positives last, {first
 #   leaves it unchanged, unless rounding makes ties. I compare predicted with observed frequencies, and calibrate, for example with a temperature.
 # - *They ask next:* How do you compute it in N log N? I sort the scores and sum the positives' ranks, where equal
 #   scores share the mean of their ranks.
-# - *The trap:* People forget ties. If equal scores are ranked in the order of the input, the AUC depends on how the file was sorted.
+# - *The trap:* Don't forget ties. If equal scores are ranked in the order of the input, the AUC depends on how the file was sorted.
 # - *Proof:* `proof-AUC`.
 
 # %% [markdown]
@@ -294,7 +294,7 @@ for index in range(len(values) - 1):
 #   adding shallow trees one after another, each fitted to the negative gradient of the loss.
 # - *They ask next:* The training error is low and the validation error high. Why? The model overfits, so more data, a
 #   penalty or a smaller model helps.
-# - *The trap:* People put a threshold between two equal values, although no threshold can separate them.
+# - *The trap:* A threshold between two equal values doesn't exist: nothing can separate them.
 # - *Proof:* `proof-split`.
 
 # %% [markdown]
@@ -388,7 +388,7 @@ print(f"{by_score.std():.1f} by the score function, whose mean is {by_score.mean
 #   more, or a relaxation such as Gumbel-softmax.
 # - *They ask next:* What is posterior collapse? The KL goes to 0 because the decoder ignores the latents, so you warm up the KL's
 #   weight or weaken the decoder.
-# - *The trap:* People multiply the noise by exp(log-variance). That is the variance; the standard deviation is
+# - *The trap:* The noise isn't multiplied by exp(log-variance). That is the variance; the standard deviation is
 #   exp(½ log-variance).
 # - *Proof:* `proof-gradient-through-noise`.
 
@@ -625,7 +625,7 @@ print("tokens", tuple(by_hand.shape), "| equal to the convolution:", torch.allcl
 #   their number. The weights are reused unchanged; only the position embeddings have to be interpolated to the larger grid.
 # - *Longer:* The class token's position isn't interpolated, because it isn't on the grid.
 # - *They ask next:* What does halving the patch size cost? Four times the tokens and sixteen times the attention.
-# - *The trap:* People flatten patches in another order than the weight expects: a convolution's weight is channel, row,
+# - *The trap:* Patches have to be flattened in the order that the weight expects: a convolution's weight is channel, row,
 #   column.
 # - *Proof:* `proof-convolution`.
 
@@ -711,5 +711,5 @@ for steps in (1, 2, 4):
 #   prediction can be computed from the other. It is popular because it is simple and usually needs fewer steps.
 # - *They ask next:* How do you get down to one to four steps? With rectified flow you train again on the pairs of noise and sample
 #   that the first model produced, so the paths straighten. Distillation, as in consistency models, is the other way.
-# - *The trap:* People say that one step is enough because the paths are straight, but only those of the training pairs are.
+# - *The trap:* "The paths are straight, so one step is enough." Only those of the training pairs are.
 # - *Proof:* `proof-flow`.
