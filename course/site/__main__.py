@@ -9,7 +9,7 @@ from pathlib import Path
 from course.files import CODE, Course
 from course.notebooks.notebook import tasks, write
 from course.site import api, exercises, frames, indexes, lessons, licences
-from course.site.address import address, served
+from course.site.address import address, archived, served
 from course.site.links import UNLISTED, addressed, moved
 from course.site.markdown import contents, page
 from course.site.shown import Pictures
@@ -26,6 +26,7 @@ def main(folder: Path) -> None:
     shutil.copy(CODE / "docs" / "images" / "lesson.png", folder / "_static" / "preview.png")
     for name, value in {"address": address(CODE), "served": served(CODE)}.items():
         (folder / name).write_text(value, encoding="utf-8")  # conf.py reads them
+    is_offered = not address(CODE) and archived(CODE, folder / indexes.ARCHIVE)
     pictures = Pictures(folder / "_static")
     taught = {path.stem: frames.read(path) for path in sorted(course.notebooks.glob("*.ipynb"))}
     unsolved = {path.stem: frames.read(path) for path in sorted(course.pristine.glob("*.ipynb"))}
@@ -37,7 +38,7 @@ def main(folder: Path) -> None:
         for part in about["parts"]
     }
     pages = {
-        "index.md": indexes.front(taught, unsolved, found, Pictures(folder / "_static", up="")),
+        "index.md": indexes.front(taught, unsolved, found, Pictures(folder / "_static", up=""), is_offered),
         "lessons/index.md": indexes.lesson_list(taught),
         "exercises/index.md": indexes.exercise_list(unsolved),
         "questions.md": indexes.questions(taught, found),

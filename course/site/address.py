@@ -26,6 +26,15 @@ def served(root: Path) -> str:
     )
 
 
+def archived(root: Path, path: Path) -> bool:
+    """Write the repository's last commit into a zip file, whose folder is called like the file; False without git."""
+    command = ["git", "-C", str(root), "archive", "--format=zip", f"--prefix={path.stem}/", "-o", str(path), "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except OSError:  # no git
+        return False
+
+
 def _remote(root: Path) -> str:
     try:
         done = subprocess.run(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -24,6 +25,9 @@ from course.source.minutes import in_fives
 
 Notebooks = dict[str, Any]
 """The notebooks of the chapters that are written, by name."""
+
+ARCHIVE = "_static/minitorch-course.zip"
+"""The course as the site offers it, where the repository has no address."""
 
 _FILTER = """\
 ```{raw} html
@@ -151,8 +155,13 @@ def lesson_list(lessons: Notebooks) -> str:
     return page("# Lessons", table("no. | lesson | about", rows), contents(listed))
 
 
-def front(lessons: Notebooks, unsolved: Notebooks, found: list[Question], pictures: Pictures) -> str:
-    """The front page: what you build, as text that is written and pictures that move, and how to begin."""
+def front(
+    lessons: Notebooks, unsolved: Notebooks, found: list[Question], pictures: Pictures, is_offered: bool = False
+) -> str:
+    """The front page: what you build, as text that is written and pictures that move, and how to begin.
+
+    `is_offered`: the site has the course itself, as `ARCHIVE`.
+    """
     about = yaml.safe_load((frames.STORE / "front.yml").read_text(encoding="utf-8"))
     graded = [each for notebook in unsolved.values() for each in tasks(notebook).values()]
     moving = "\n".join(_moves(each, lessons, pictures) for each in about["moves"] if each["chapter"] in lessons)
@@ -167,15 +176,22 @@ def front(lessons: Notebooks, unsolved: Notebooks, found: list[Question], pictur
         "POINTS": sum(each["points"] for each in graded),
         "QUESTIONS": len(found),
         "FIRST": min(lessons),
-        "WAYS_IN": _ways_in(address(CODE)),
+        "WAYS_IN": _ways_in(address(CODE), is_offered),
         "WAYS": f"In a browser, without installing anything: {ways}" if ways else "",
     }
     return re.sub(r"@([A-Z_]+)@", lambda match: str(values[match[1]]), source)
 
 
-def _ways_in(repository: str) -> str:
-    """How a reader begins: with pip or a clone, or with the clone alone that the site was made from."""
+def _ways_in(repository: str, is_offered: bool) -> str:
+    """How a reader begins: with pip or a clone; without an address, with the archive that the site offers."""
     needs = "You need Python 3.11 or newer, git and, for a clone, GNU make."
+    if not repository and is_offered:
+        name = Path(ARCHIVE).name
+        link = f'<a href="{ARCHIVE}" download>{name}</a>'
+        return page(
+            f"You need Python 3.11 or newer and GNU make. Download the whole course, {link}. Then, where you saved it:",
+            code(f"unzip {name}\ncd {Path(ARCHIVE).stem}\nmake lab", "sh"),
+        )
     if not repository:
         return page(needs, "In the folder of your clone:", code("make lab", "sh"))
     pip = f"""\

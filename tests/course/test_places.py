@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import types
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from course.authoring import places
 from course.authoring.build import build, differences
 from course.files import CODE, Course
 from course.site import frames, indexes
+from course.site.address import archived
 from course.site.shown import Pictures
 
 pytestmark = pytest.mark.turns(8, together=True)
@@ -79,6 +81,25 @@ def test_the_sites_front_page_says_how_to_start(monkeypatch: pytest.MonkeyPatch,
         assert commands == ["make lab\n"]
     assert "ADDRESS" not in front
     assert ("https://mybinder.org/" in front) == bool(address)
+
+
+def test_without_an_address_the_site_offers_the_course_itself(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What is downloaded, unpacked as the page says, is the last commit, in the folder that the page names."""
+    monkeypatch.setattr(indexes, "address", lambda root: "")
+    lessons = {path.stem: frames.read(path) for path in Course(CODE).notebooks.glob("00*.ipynb")}
+    front = indexes.front(lessons, {}, [], Pictures(tmp_path, up=""), is_offered=True)
+    assert f'href="{indexes.ARCHIVE}"' in front
+    (commands,) = re.findall(r"^````{code-block} sh\n(.*?)^````", front, re.MULTILINE | re.DOTALL)
+    unpack, enter, _ = commands.splitlines()
+    repository, there = tmp_path / "repository", tmp_path / unpack.removeprefix("unzip ")
+    git = ["git", "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    repository.mkdir()
+    (repository / "Makefile").write_text("lab:\n", encoding="utf-8")
+    assert not archived(tmp_path / "nothing", there)
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *command], check=True)
+    assert archived(repository, there)
+    assert zipfile.ZipFile(there).read(f"{enter.removeprefix('cd ')}/Makefile") == b"lab:\n"
 
 
 def test_the_cell_for_colab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
