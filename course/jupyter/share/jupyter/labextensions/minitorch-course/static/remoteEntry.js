@@ -44,6 +44,8 @@
 
   let failed; // the check that ran last, unless its answer was right, and the cell that Shift-Enter went on to
 
+  const hintOf = (task) => task?.node.querySelector(".course-hint");
+
   /** Note what a check said, and show it: below it the next exercise scrolls into view, and its values may be long. */
   function judged(notebook, check) {
     const shown = [...check.outputArea.node.querySelectorAll(".jp-OutputArea-output")];
@@ -52,6 +54,9 @@
     const isLeft = next && next === notebook.activeCell;
     const isRight = verdict?.textContent.trim().startsWith("✓");
     failed = isLeft && !isRight ? { exercise: about(check).exercise, next } : undefined;
+    if (isRight) {
+      hintOf(cellOf(notebook, about(check).exercise, "task"))?.remove();
+    }
     if (isLeft || check === notebook.activeCell) {
       verdict?.scrollIntoView({ block: "nearest" });
     }
@@ -88,11 +93,12 @@
     return heading ? heading[1].replace(/[`*]/g, "") : "";
   }
 
-  /** Show a hint below its task until it is closed. It is on the page alone: the notebook stays as it is. */
+  /** Show a hint below its task until it is closed or the exercise is solved. It is on the page alone: the notebook
+   * stays as it is. */
   async function showHint(panel, exercise, text) {
     const task = cellOf(panel.content, exercise, "task");
     const { markdownParser, sanitizer, latexTypesetter } = panel.content.rendermime;
-    task.node.querySelector(".course-hint")?.remove();
+    hintOf(task)?.remove();
     const box = document.createElement("aside");
     box.className = "course-hint";
     box.setAttribute("role", "status");
