@@ -9,6 +9,7 @@ from functools import partial
 from course.interview import judged, predictions, programs, quantities, tasks, values, verdicts
 from course.interview.asking import AGAIN, Asking, Round, a_line, is_pass, timed, understood
 from course.interview.estimate import Estimate
+from course.interview.estimate_mistakes import mistake
 from course.interview.prompts import Say, Talk, Wait, code
 from course.learner.practice import Exercise
 
@@ -131,6 +132,8 @@ class Estimates(Round):
         asking.watch.stop()
         correct = estimate.is_close(given, numbers)
         off = estimate.off(given, numbers)
-        verdict = "**Close enough.**" if correct else f"**No.** Yours is {off}." if off else "**No.**"
+        why = "" if correct else mistake(estimate, given, numbers)
+        met = "**Correct.**" if estimate.tolerance == 0 else "**Close enough.**"
+        verdict = met if correct else f"**No.** {why or (f'Yours is {off}.' if off else '')}".strip()
         yield Say(f"{verdict} {estimate.says(numbers)}. {timed(asking)}")
         return [asking.answer(float(correct), sure)]

@@ -15,6 +15,7 @@ import minitorch as torch
 from course.files import Course
 from course.interview import estimates, quantities, terminal
 from course.interview.bank import Bank
+from course.interview.estimate_mistakes import MISTAKES, mistake
 from course.interview.history import Item
 from course.interview.prompts import Write
 from course.interview.scope import PROFILES
@@ -35,7 +36,28 @@ def test_an_estimate_is_right_within_its_tolerance(bank: Bank, course: Course, e
         assert (answer.score, answer.sure) == (score, 70)
         assert "isn't one number" in shown[1].text
         assert (f"within {100 * close:.0f} %" if close else "exactly") in shown[0].text
-        assert shown[-1].text.startswith("**Close enough" if score else "**No")
+        right_told = "**Close enough" if close else "**Correct"
+        assert shown[-1].text.startswith(right_told if score else "**No")
+
+
+@pytest.mark.parametrize("estimate", estimates.ESTIMATES, ids=lambda each: each.name)
+def test_a_usual_mistake_is_named_where_its_number_fits_no_other(estimate: Any) -> None:
+    named = set()
+    for seed in range(60):
+        numbers = estimate.drawn(np.random.default_rng(seed))
+        right = estimate.answer(numbers)
+        assert mistake(estimate, right, numbers) == ""
+        for sentence, formula in MISTAKES[estimate.name].items():
+            told = mistake(estimate, formula(numbers, right), numbers)
+            assert told in (sentence, "")
+            named.add(told)
+    assert set(MISTAKES[estimate.name]) <= named
+
+
+def test_idle_over_working_time_is_not_the_share_of_a_bubble() -> None:
+    """(p − 1) / m: Huang et al. 2019, https://arxiv.org/abs/1811.06965, give it as an overhead; 3 / 4 for 4 and 4."""
+    bubble = next(each for each in estimates.ESTIMATES if each.name == "bubble of a pipeline")
+    assert "idle time over working time" in mistake(bubble, 75.0, {"stages": 4, "batches": 4})
 
 
 @pytest.mark.parametrize(
