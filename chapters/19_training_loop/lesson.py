@@ -522,11 +522,11 @@ pictures.publish(ax, "A confusion matrix. Most images are on the diagonal; the f
 # %% [markdown]
 # **Interview · Your model is right in 95 % of cases. What do you look at next?**
 #
-# - *Thirty seconds:* I look at which cases it gets wrong, class by class. Recall is the diagonal over the row sum, that is, the fraction of
-#   a class's images that are found. Precision is the diagonal over the column sum, the fraction of the images predicted as a class that
-#   belong to it.
-# - *Longer:* If one class makes up 95 % of the data, a constant prediction reaches 95 %, too. When rare classes matter, average over classes
-#   (macro); scikit-learn includes those that occur in the labels *or* the predictions.
+# - *Thirty seconds:* First at the base rate: if one class makes up 95 % of the data, a constant prediction reaches 95 %, too. Then at the
+#   wrong cases, class by class. Recall is the diagonal over the row sum, the fraction of a class's images that are found. Precision is the
+#   diagonal over the column sum, the fraction of the images predicted as a class that belong to it.
+# - *Longer:* When rare classes matter, average over classes (macro); scikit-learn includes those that occur in the labels *or* the
+#   predictions.
 # - *They ask next:* What if a class was never predicted? Its precision is 0 / 0, so you have to decide what that counts as; scikit-learn
 #   uses 0 and warns.
 # - *The trap:* Rows and columns are easily mixed up. Here, as in scikit-learn, the rows are the truth.

@@ -594,8 +594,8 @@ pictures.curves(lines, xlabel="step", ylabel="loss in 2 bits (nats)")
 #
 # - *Thirty seconds:* Post-training quantization rounds a trained model. The scales of weights come from the weights, and those of activations from a
 #   few calibration batches. It is enough for 8 bits and often for 4. Quantization-aware training rounds in each forward pass, which works with fewer
-#   bits at the price of training.
-# - *Longer:* The gradient of `round` is 0 almost everywhere. The straight-through estimator replaces it by 1, and by 0 where the value was clamped.
+#   bits at the price of training. The gradient of `round` is 0 almost everywhere, so the straight-through estimator replaces it by 1.
+# - *Longer:* Where the value was clamped, the gradient stays 0.
 # - *They ask next:* Which weights does the optimizer update? Those in full precision, which the forward pass rounds again in each step.
 # - *The trap:* `x.round()` in the forward pass trains without an error, although the weights before it get gradients of 0.
 # - *Proof:* `proof-straight-through`, `proof-round`.
