@@ -1186,3 +1186,173 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
         for grad in grads:
             grad *= factor
         return norm
+
+
+# %% answer="init_softmax" wrong="an infinite score isn't subtracted"
+def softmax(x, dim):
+    check_floats(x, dim, "softmax")
+    dims = normalize_dims(dim, x.ndim)
+    top = np.max(x, dims, keepdims=True)
+    e = np.exp(x - np.where(np.isinf(top), 0, top))
+    return e / np.sum(e, dims, keepdims=True)
+
+
+# %% answer="init_softmax" wrong="differences are clipped at -80, so that hidden scores have a small probability"
+def softmax(x, dim):
+    check_floats(x, dim, "softmax")
+    dims = normalize_dims(dim, x.ndim)
+    e = np.exp(np.clip(x - np.max(x, dims, keepdims=True), -80, 0))
+    return e / np.sum(e, dims, keepdims=True)
+
+
+# %% answer="init_softmax" right="the axis is moved to the front"
+def softmax(x, dim):
+    check_floats(x, dim, "softmax")
+    normalize_dims(dim, x.ndim)
+    if x.ndim == 0:
+        return np.exp(x - x)
+    y = np.moveaxis(x, dim, 0)
+    e = np.exp(y - y.max(0))
+    return np.moveaxis(e / e.sum(0), 0, dim)
+
+
+# %% answer="init_fans_and_gains" wrong="names in capital letters, too"
+def calculate_gain(nonlinearity, param=None):
+    nonlinearity = nonlinearity.lower()
+    if nonlinearity in ("linear", "conv1d", "conv2d", "sigmoid"):
+        return 1
+    if nonlinearity == "tanh":
+        return 5 / 3
+    if nonlinearity == "relu":
+        return math.sqrt(2)
+    if nonlinearity == "leaky_relu":
+        return math.sqrt(2 / (1 + (0.01 if param is None else param) ** 2))
+    raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+
+
+# %% answer="init_fans_and_gains" wrong="any name that ends in relu"
+def calculate_gain(nonlinearity, param=None):
+    if nonlinearity in ("linear", "conv1d", "conv2d", "sigmoid"):
+        return 1
+    if nonlinearity == "tanh":
+        return 5 / 3
+    if nonlinearity.endswith("relu"):
+        slope = 0 if nonlinearity == "relu" else 0.01 if param is None else param
+        return math.sqrt(2 / (1 + slope ** 2))
+    raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+
+
+# %% answer="init_fans_and_gains" wrong="any name that begins with conv"
+def calculate_gain(nonlinearity, param=None):
+    if nonlinearity in ("linear", "sigmoid") or nonlinearity.startswith("conv"):
+        return 1
+    if nonlinearity == "tanh":
+        return 5 / 3
+    if nonlinearity == "relu":
+        return math.sqrt(2)
+    if nonlinearity == "leaky_relu":
+        return math.sqrt(2 / (1 + (0.01 if param is None else param) ** 2))
+    raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+
+
+# %% answer="init_fans_and_gains" right="np.prod, whose product of nothing is a float"
+def _calculate_fan_in_and_fan_out(tensor):
+    if tensor.ndim < 2:
+        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+    window = np.prod(tensor.shape[2:])
+    return tensor.shape[1] * window, tensor.shape[0] * window
+
+
+# %% answer="init_fans_and_gains" wrong="fans of a 0-d tensor"
+def _calculate_fan_in_and_fan_out(tensor):
+    if tensor.ndim == 1:
+        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+    window = math.prod(tensor.shape[2:])
+    return (tensor.shape[1] * window, tensor.shape[0] * window) if tensor.ndim else (1, 1)
+
+
+# %% answer="init_fans_and_gains" wrong="a slope of 0 counts as none"
+def kaiming_std(tensor, a, mode, nonlinearity):
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
+    fan = _calculate_fan_in_and_fan_out(tensor)[mode != "fan_in"]
+    return calculate_gain(nonlinearity, a or None) / math.sqrt(fan)
+
+
+# %% answer="init_smooth" wrong="names in capital letters, too"
+def gelu(input, approximate="none"):
+    approximate = approximate.lower()
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    if approximate == "none":
+        return input * (erf(input * 0.5**0.5) + 1) * 0.5
+    inner = (input + input**3 * 0.044715) * (2 / np.pi) ** 0.5
+    return input * (inner.tanh() + 1) * 0.5
+
+
+# %% answer="init_smooth" wrong="None counts as none"
+def gelu(input, approximate="none"):
+    if approximate not in ("none", "tanh", None):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    if approximate != "tanh":
+        return input * (erf(input * 0.5**0.5) + 1) * 0.5
+    inner = (input + input**3 * 0.044715) * (2 / np.pi) ** 0.5
+    return input * (inner.tanh() + 1) * 0.5
+
+
+# %% answer="init_smooth" wrong="frozen tensors are skipped"
+def gradients_of(parameters):
+    listed = [parameters] if isinstance(parameters, Tensor) else parameters
+    return [each.grad for each in listed if each.requires_grad and each.grad is not None]
+
+
+# %% answer="init_smooth" wrong="gradients of zeros count as none"
+def gradients_of(parameters):
+    listed = [parameters] if isinstance(parameters, Tensor) else parameters
+    return [each.grad for each in listed if each.grad is not None and bool((each.grad.detach() != 0).any())]
+
+
+# %% answer="init_smooth" right="the magnitude is clipped, and the sign put back"
+@no_grad()
+def clip_grad_value_(parameters, clip_value):
+    for grad in gradients_of(parameters):
+        copy_(grad, grad.clamp(-clip_value, clip_value).abs() * grad.sign())
+
+
+# %% answer="init_repair_flat" wrong="new parameters"
+def initialize(layers):
+    for layer in layers:
+        bound = math.sqrt(6 / layer.weight.shape[1])
+        layer.weight = torch.nn.Parameter(torch.nn.init.uniform_(torch.empty(layer.weight.shape), -bound, bound))
+        layer.bias = torch.nn.Parameter(torch.zeros(layer.bias.shape))
+
+
+# %% answer="init_repair_flat" wrong="the weights are frozen afterwards"
+def initialize(layers):
+    for layer in layers:
+        bound = math.sqrt(6 / layer.weight.shape[1])
+        torch.nn.init.uniform_(layer.weight, -bound, bound)
+        torch.nn.init.zeros_(layer.bias)
+        layer.weight.requires_grad_(False)
+
+
+# %% answer="init_measure_gain" right="numbers and their negatives"
+def measured_gain(nonlinearity):
+    torch.manual_seed(0)
+    x = torch.randn(600_000)
+    return 1 / math.sqrt((nonlinearity(torch.cat([x, -x])) ** 2).mean().item())
+
+
+# %% answer="init_backward_by_hand" right="where, take_along_axis"
+def loss_and_gradients(x, w1, b1, w2, b2, labels):
+    pre = np.einsum("bi,hi->bh", x, w1) + b1
+    h = np.where(pre > 0, pre, 0.0)
+    s = h @ w2.T + b2
+    m = s.max(axis=1)
+    lse = m + np.log(np.exp(s - m[:, None]).sum(axis=1))
+    picked = np.take_along_axis(s, labels[:, None], 1)[:, 0]
+    p = np.exp(s - lse[:, None])
+    np.put_along_axis(p, labels[:, None], np.take_along_axis(p, labels[:, None], 1) - 1, 1)
+    p = p / x.shape[0]
+    dh = np.where(pre > 0, p @ w2, 0.0)
+    return np.mean(lse - picked), dict(w1=dh.T @ x, b1=dh.sum(0), w2=p.T @ h, b2=p.sum(0))

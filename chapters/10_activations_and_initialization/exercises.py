@@ -131,6 +131,9 @@ for name in ("softmax", "log_softmax"):
     shown[f"{name} of integers"] = check.error(call, mytorch.tensor([1, 2]), 0)
     shown[f"{name}, no such dim"] = check.error(call, mytorch.tensor(scores), 3)
 sums = mytorch.softmax(mytorch.tensor(far), 1).sum(1).numpy()
+hidden = mytorch.softmax(mytorch.tensor(masked[:-1]), 1)[:, 0]
+shown["hidden scores have a probability of exactly 0"] = bool((hidden == 0).all().item())
+shown["softmax of 0 and infinity"] = mytorch.softmax(mytorch.tensor([0.0, float("inf")]), 0)
 shown["float64 sums to 1 in twelve digits"] = bool((abs(sums - 1) < 1e-12).all())
 check.show(
     shown,
@@ -416,9 +419,14 @@ stds = {
     for mode in ("fan_in", "fan_out")
     for name in ("relu", "leaky_relu", "tanh")
 }
+stds["std of leaky_relu with a slope of 0"] = init.kaiming_std(weight, 0.0, "fan_in", "leaky_relu")
 problems = {
     "fans of a bias": (init._calculate_fan_in_and_fan_out, mytorch.zeros(3)),
+    "fans of a number": (init._calculate_fan_in_and_fan_out, mytorch.zeros(())),
     "gain of softmax": (init.calculate_gain, "softmax"),
+    "gain of ReLU": (init.calculate_gain, "ReLU"),
+    "gain of prelu": (init.calculate_gain, "prelu"),
+    "gain of conv": (init.calculate_gain, "conv"),
     "mode fan": (init.kaiming_std, weight, 0.0, "fan", "relu"),
     "mode fan_avg": (init.kaiming_std, weight, 0.0, "fan_avg", "relu"),
 }
@@ -1419,6 +1427,7 @@ def loss_and_gradients(x, w1, b1, w2, b2, labels):
 # ```
 #
 # Repair it. Keep `uniform_`, with one call for each weight, in the order of the layers, and keep the biases at 0.
+# An optimizer may hold the parameters already, so they remain the same objects and stay trainable.
 
 
 # %% solution="init_repair_flat"
@@ -1443,7 +1452,9 @@ torch.manual_seed(check.seed())
 widths = [int(width) for width in check.rng().integers(40, 90, 31)]
 layers = [torch.nn.Linear(before, after) for before, after in pairwise(widths)]
 data = torch.randn(50, widths[0])
+parameters = [each for layer in layers for each in layer.parameters()]
 initialize(layers)
+now = [each for layer in layers for each in layer.parameters()]
 sizes, h = [], data
 for layer in layers:
     h = layer(h).relu()
@@ -1454,6 +1465,10 @@ check.show(
         "bounds of the initial weights": [layer.weight.abs().amax().item() for layer in layers[:3]],
         "largest bias": max(layer.bias.abs().amax().item() for layer in layers),
         "sizes after layers 1, 10, 20, 30": [sizes[place] for place in (0, 9, 19, 29)],
+        "the same parameters, trainable": [
+            all(new is old for new, old in zip(now, parameters, strict=True)),
+            all(each.requires_grad for each in now),
+        ],
     },
     rtol=1e-3,
     text="Thirty layers: the largest weight of each of the first three, and the RMS after some layers.",
@@ -1776,7 +1791,7 @@ memory = leaves[0].grad.data_ptr()
 found, of_none = mytorch.nn.utils.gradients_of(iter(leaves)), mytorch.nn.utils.gradients_of(leaves[1])
 own = [each is leaf.grad for each, leaf in zip(found, leaves[::2], strict=False)]
 mytorch.nn.utils.clip_grad_value_(iter(leaves), limit)
-alone = leaf_with(numbers[2])
+alone, frozen = leaf_with(numbers[2]), leaf_with([0.0, 0.0, 0.0]).requires_grad_(False)
 mytorch.nn.utils.clip_grad_value_(alone, limit)
 with_nan = leaf_with([float("nan"), *numbers[2][1:]])
 mytorch.nn.utils.clip_grad_value_(with_nan, limit)
@@ -1788,13 +1803,14 @@ check.show(
         "x": x,
         "gelu": both(lambda x: F.gelu(x)),
         "gelu, tanh": both(lambda x: F.gelu(x, approximate="tanh")),
-        "gelu, another": both(lambda x: F.gelu(x, approximate="sigmoid")),
+        "gelu, another": [both(lambda x, word=word: F.gelu(x, approximate=word)) for word in ("sigmoid", "Tanh", None)],
         "silu": both(lambda x: F.silu(x)),
         "far from 0, in float32": [both(lambda x: F.silu(x), far), both(lambda x: F.gelu(x), far)],
         "of a number, of none, and of one": [F.silu(far[1]), F.gelu(far[:0]), F.gelu(far[:1], "tanh"), F.silu(far[:1])],
         "gradients": numbers,
         "limit": limit,
         "how many of these leaves have gradients, and of the second alone": [len(found), len(of_none)],
+        "of a frozen tensor, whose gradient is 0": mytorch.nn.utils.gradients_of(frozen),
         "the list holds the gradients themselves": own,
         "clipped": [each.grad for each in leaves],
         "in place": leaves[0].grad.data_ptr() == memory,
