@@ -816,3 +816,199 @@ class Centre(torch.nn.Module):
         mean = x.mean(0)
         self.running += self.momentum * (mean.detach() - self.running)
         return x - mean
+
+
+# %% answer="norm_batch_norm" wrong="the mean of squares minus the square of the mean, which cancels far from 0"
+def batch_statistics(input):
+    dims = (0, *range(2, input.ndim))
+    n = input.numel() / input.shape[1]
+    mean = input.mean(dims)
+    var = (input * input).mean(dims) - mean * mean
+    return mean, var, var.detach() * (n / (n - 1)) if n > 1 else var.detach() * float("nan")
+
+
+# %% answer="norm_batch_norm" wrong="a momentum of 0 counts as none"
+def update(running, new, momentum):
+    momentum = momentum or 0.1
+    with no_grad():
+        running.copy_(running * (1 - momentum) + new.detach() * momentum)
+
+
+# %% answer="norm_batch_norm" wrong="updates only where the input requires a gradient"
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    check_channels(input, running_mean, running_var, weight, bias, training)
+    if training:
+        mean, var, unbiased = batch_statistics(input)
+        if running_mean is not None and input.requires_grad:
+            update(running_mean, mean, momentum)
+            update(running_var, unbiased, momentum)
+    else:
+        mean, var = running_mean, running_var
+    result = (input - per_channel(mean, input.ndim)) * per_channel((var + eps).rsqrt(), input.ndim)
+    if weight is not None:
+        result = result * per_channel(weight, input.ndim)
+    if bias is not None:
+        result = result + per_channel(bias, input.ndim)
+    return result
+
+
+# %% answer="norm_batch_norm" right="one factor and one summand for each channel"
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    check_channels(input, running_mean, running_var, weight, bias, training)
+    if training:
+        mean, var, unbiased = batch_statistics(input)
+        for old, new in ((running_mean, mean), (running_var, unbiased)):
+            if old is not None:
+                update(old, new, momentum)
+    else:
+        mean, var = running_mean, running_var
+    scale = 1 / (var + eps).sqrt()
+    if weight is not None:
+        scale = scale * weight
+    shift = -mean * scale
+    if bias is not None:
+        shift = shift + bias
+    return input * per_channel(scale, input.ndim) + per_channel(shift, input.ndim)
+
+
+# %% answer="norm_layer_norm" wrong="an eps of 0 counts as none in layer_norm"
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    check_ending(input, normalized_shape)
+    dims = tuple(range(-len(normalized_shape), 0))
+    distance = input - input.mean(dims, keepdim=True)
+    result = distance * ((distance * distance).mean(dims, keepdim=True) + (eps or 1e-5)).rsqrt()
+    if weight is not None:
+        result = result * weight
+    if bias is not None:
+        result = result + bias
+    return result
+
+
+# %% answer="norm_layer_norm" wrong="view, which refuses transposed inputs"
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    check_ending(input, normalized_shape)
+    flat = input.view(*input.shape[: input.ndim - len(normalized_shape)], -1)
+    distance = flat - flat.mean(-1, keepdim=True)
+    result = (distance * ((distance * distance).mean(-1, keepdim=True) + eps).rsqrt()).view(*input.shape)
+    if weight is not None:
+        result = result * weight
+    if bias is not None:
+        result = result + bias
+    return result
+
+
+# %% answer="norm_layer_norm" wrong="the result is float32, whatever the input is"
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    check_ending(input, normalized_shape)
+    dims = tuple(range(-len(normalized_shape), 0))
+    input = input.float()
+    distance = input - input.mean(dims, keepdim=True)
+    result = distance * ((distance * distance).mean(dims, keepdim=True) + eps).rsqrt()
+    if weight is not None:
+        result = result * weight
+    if bias is not None:
+        result = result + bias
+    return result
+
+
+# %% answer="norm_layer_norm" wrong="the mean of squares minus the square of the mean, which cancels far from 0"
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    check_ending(input, normalized_shape)
+    dims = tuple(range(-len(normalized_shape), 0))
+    mean = input.mean(dims, keepdim=True)
+    var = (input * input).mean(dims, keepdim=True) - mean * mean
+    result = (input - mean) * (var + eps).rsqrt()
+    if weight is not None:
+        result = result * weight
+    if bias is not None:
+        result = result + bias
+    return result
+
+
+# %% answer="norm_layer_norm" right="flattens the dimensions"
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    check_ending(input, normalized_shape)
+    flat = input.flatten(input.ndim - len(normalized_shape))
+    var, mean = flat.var(-1, correction=0, keepdim=True), flat.mean(-1, keepdim=True)
+    result = ((flat - mean) / (var + eps).sqrt()).reshape(input.shape)
+    result = result if weight is None else result * weight
+    return result if bias is None else result + bias
+
+
+# %% answer="norm_dropout" right="zero_ in place where p is 1"
+def dropout(input, p=0.5, training=True, inplace=False):
+    if p < 0 or p > 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or not p:
+        return input
+    if inplace and p == 1:
+        return input.zero_()
+    noise = 0.0 if p == 1 else dropout_noise(input, p)
+    result = input * noise
+    return copy_(input, result) if inplace else result
+
+
+# %% answer="norm_dropout" right="mul_"
+def dropout(input, p=0.5, training=True, inplace=False):
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if p == 0 or not training:
+        return input
+    factor = dropout_noise(input, p) if p < 1 else 0.0
+    return input.mul_(factor) if inplace else input.mul(factor)
+
+
+# %% answer="norm_fold" right="parameters that aren't trained, which is up to whoever ships the model"
+def folded(linear, bn):
+    with torch.no_grad():
+        scale = bn.weight / (bn.running_var + bn.eps).sqrt()
+        bias = torch.zeros(linear.out_features) if linear.bias is None else linear.bias
+        made = torch.nn.Linear(linear.in_features, linear.out_features, dtype=linear.weight.dtype)
+        made.weight = torch.nn.Parameter(linear.weight * scale[:, None], requires_grad=False)
+        made.bias = torch.nn.Parameter((bias - bn.running_mean) * scale + bn.bias, requires_grad=False)
+    return made
+
+
+# %% answer="norm_fold" wrong="leaves the given layer in evaluation mode"
+def folded(linear, bn):
+    with torch.no_grad():
+        scale = bn.weight / (bn.running_var + bn.eps).sqrt()
+        bias = torch.zeros(linear.out_features) if linear.bias is None else linear.bias
+        made = torch.nn.Linear(linear.in_features, linear.out_features, dtype=linear.weight.dtype)
+        made.weight.copy_(linear.weight * scale[:, None])
+        made.bias.copy_((bias - bn.running_mean) * scale + bn.bias)
+    linear.eval()
+    return made
+
+
+# %% answer="norm_repair_leak" wrong="a single row doesn't count"
+class Centre(torch.nn.Module):
+    def __init__(self, features, momentum=0.1):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("running", torch.zeros(features))
+
+    def forward(self, x):
+        if not self.training:
+            return x - self.running
+        mean = x.mean(0)
+        if len(x) > 1:
+            with torch.no_grad():
+                self.running.mul_(1 - self.momentum).add_(mean * self.momentum)
+        return x - mean
+
+
+# %% answer="norm_repair_leak" right="a recorded write, and detach_ afterwards"
+class Centre(torch.nn.Module):
+    def __init__(self, features, momentum=0.1):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("running", torch.zeros(features))
+
+    def forward(self, x):
+        if not self.training:
+            return x - self.running.clone().detach()
+        mean = x.mean(0)
+        self.running.copy_((1 - self.momentum) * self.running + self.momentum * mean)
+        self.running.detach_()
+        return x - mean

@@ -108,7 +108,8 @@ prediction = [0.0, 1.0]
 # other two are the reference's.
 #
 # Autograd derives the backward pass, provided that you let the gradient flow through the batch's mean and variance.
-# The running statistics must not record any history, and they stay in the same memory.
+# The running statistics must not record any history, and they stay in the same memory. Inputs may lie far from 0,
+# compared with their spread; so don't compute the variance as the mean of squares minus the square of the mean.
 
 
 # %% docstrings="norm_batch_norm"
@@ -164,6 +165,7 @@ cases = {
     "images, training": (images, affine, statistics, {"training": True, "momentum": momentum, "eps": 0.1}),
     "images, evaluation": (images, affine, statistics, {"eps": 0.1}),
     "no weight, bias, statistics": (rows, [None, None], [], {"training": True}),
+    "a momentum of 0": (rows, affine, statistics, {"training": True, "momentum": 0.0}),
     "no bias": (rows, [affine[0], None], [], {"training": True}),
     "no weight": (rows, [None, affine[1]], [], {"training": True}),
     "one value per channel": (rows[:1], affine, [], {"training": True}),
@@ -176,10 +178,15 @@ cases = {
     "a running mean of another length": (rows, affine, [array(c + 1), statistics[1]], {}),
     "a weight of another length": (rows, [array(c + 1), affine[1]], statistics, {}),
 }
+far = mytorch.tensor(rows + np.float32(30_000))  # where the square of the mean has no digits left for the variance
+unrecorded = [mytorch.tensor(each) for each in statistics]
+around_0 = over_the_batch(far, *unrecorded, training=True)
 check.show(
     {
         "momentum": momentum,
         **{name: check.error(normalized, *case) or normalized(*case) for name, case in cases.items()},
+        "the mean square of numbers far from 0": (around_0 * around_0).mean(0).numpy().round(1),
+        "statistics of an input without gradient": unrecorded,
     },
     rtol=1e-3,
     atol=1e-4,
@@ -432,7 +439,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 # Apply the same formula within each sample, where mean and variance are taken over the last dimensions, those of
 # `normalized_shape`. `rms_norm` has neither a mean nor a bias, and it divides by the root mean square. Both functions
 # begin with `check_ending(input, normalized_shape)`. The machine epsilon of an input's dtype is
-# `float(np.finfo(input.dtype.numpy).eps)`.
+# `float(np.finfo(input.dtype.numpy).eps)`. Again, inputs may lie far from 0, and results have the dtype of the input.
 
 
 # %% docstrings="norm_layer_norm"
@@ -506,6 +513,12 @@ check.show(
         "no weight": normalized((c,), weight=False),
         "neither weight nor bias": normalized((c,), weight=False, bias=False),
         "eps 0.5": normalized((b, c), eps=0.5),
+        "eps 0": over_the_end(mytorch.tensor(x * 1e-3), (b, c), eps=0.0),
+        "in float64": over_the_end(mytorch.tensor(x, dtype=mytorch.float64), (c,)),
+        "of a transposed input": [norm(mytorch.tensor(x).mT, (c, b)) for norm in (over_the_end, by_size)],
+        "the mean square of numbers far from 0": (
+            (over_the_end(mytorch.tensor(x + np.float32(30_000)), (b, c)) ** 2).mean((-2, -1)).numpy().round(1)
+        ),
         "another ending": check.error(over_the_end, mytorch.tensor(x), (b + 1, c)),
         f"RMS norm over {(c,)}": divided((c,)),
         f"RMS norm over {(b, c)}": divided((b, c)),
@@ -1039,7 +1052,7 @@ for has_bias in (True, False):
         f"a linear layer, bias {has_bias}": type(made).__name__,
         f"parameters, bias {has_bias}": {name: each.detach() for name, each in made.named_parameters()},
         f"output, bias {has_bias}": made(x).detach(),
-        f"unchanged, bias {has_bias}": all(map(torch.equal, before, after)) and not bn.training,
+        f"unchanged, bias {has_bias}": all(map(torch.equal, before, after)) and linear.training and not bn.training,
     }
     shown[f"gradients are recorded, bias {has_bias}"] = torch.is_grad_enabled()
     if has_bias:
@@ -1224,6 +1237,7 @@ for _ in range(3):
 trained = layer.running.detach().clone()
 with torch.no_grad():
     unrecorded = layer(torch.tensor(generator.normal(4, 1, (4, features)).astype(np.float32)))
+    single = layer(torch.tensor(generator.normal(4, 1, (1, features)).astype(np.float32)))
 after = layer.running.detach().clone()
 layer.eval()
 new = torch.tensor(generator.normal(2, 1, (2, features)).astype(np.float32)).requires_grad_()
@@ -1236,7 +1250,8 @@ check.show(
         "gradients": gradients,
         "running mean": trained,
         "output under no_grad": unrecorded,
-        "running mean after a pass under no_grad": after,
+        "output of a single row": single,
+        "running mean after two passes under no_grad": after,
         "has a history": layer.running.requires_grad,
         "a copy can be made": check.error(copy.deepcopy, layer) is None,
         "a state dict taken before sees": held.detach(),
@@ -1251,7 +1266,7 @@ check.show(
     },
     rtol=1e-4,
     atol=1e-5,
-    text="Three training steps, a pass in training mode under no_grad, and one evaluation.",
+    text="Three training steps, two passes in training mode under no_grad, and one evaluation.",
 )
 
 # %% [markdown] hint="norm_repair_leak"
