@@ -468,3 +468,156 @@ def nearest(table, words, count):
         cosine = {row: ((table[row] / table[row].norm()) @ (table[word] / table[word].norm())).item() for row in others}
         rows.append(sorted(others, key=lambda row: -cosine[row])[:count])
     return torch.tensor(rows)
+
+
+# %% answer="embedding_lookup" wrong="an index without dimensions gives a view of the table"
+def embedding(input, weight, padding_idx=None):
+    check_rows(input, weight, padding_idx)
+    if input.ndim == 0:
+        return weight[int(input)]
+    return weight[input]
+
+
+# %% answer="embedding_lookup" wrong="looks at the last index alone"
+def check_rows(input, weight, padding_idx):
+    check_padding(padding_idx, len(weight))
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if input.dtype not in (np.int64, np.int32):
+        raise wrong_type(input.dtype)
+    if input.size and (input < 0).any() or (input.size and input.flat[-1] >= len(weight)):
+        raise IndexError("index out of range in self")
+
+
+# %% answer="embedding_lookup" right="np.take of the flat indices"
+def embedding(input, weight, padding_idx=None):
+    check_rows(input, weight, padding_idx)
+    return np.take(weight, input.ravel(), axis=0).reshape(*input.shape, weight.shape[1])
+
+
+# %% answer="embedding_gradient" wrong="multiplies the padding's gradient by 0, which leaves nan"
+def embedding_backward(g, indices, rows, padding_idx):
+    if padding_idx is not None:
+        g = g * (indices != padding_idx % rows)[..., None].astype(g.dtype)
+    result = np.zeros_like(g, shape=(rows, g.shape[-1]))
+    np.add.at(result, indices, g)
+    return result
+
+
+# %% answer="embedding_gradient" wrong="multiplies the padding's rows by 0, which leaves nan"
+def without_padding(g, indices, rows, padding_idx):
+    found = embedding(indices, g)
+    if padding_idx is None:
+        return found
+    return found * indices.ne(padding_idx % rows).unsqueeze(-1).to(found.dtype)
+
+
+# %% answer="embedding_gradient" wrong="differences of a running sum, which spread an infinite gradient"
+def embedding_backward(g, indices, rows, padding_idx):
+    flat, values = indices.reshape(-1), g.reshape(-1, g.shape[-1])
+    order = np.argsort(flat)
+    sums = np.concatenate([np.zeros((1, g.shape[-1]), g.dtype), np.cumsum(values[order], 0)]).astype(g.dtype)
+    ends = np.searchsorted(flat[order], np.arange(rows + 1))
+    result = sums[ends[1:]] - sums[ends[:-1]]
+    if padding_idx is not None:
+        result[padding_idx] = 0
+    return result
+
+
+# %% answer="embedding_gradient" right="a negative index by hand"
+def without_padding(g, indices, rows, padding_idx):
+    found = embedding(indices, g)
+    if padding_idx is None:
+        return found
+    if padding_idx < 0:
+        padding_idx += rows
+    return found.masked_fill((indices == padding_idx).unsqueeze(-1), 0.0)
+
+
+# %% answer="embedding_layer" wrong="uses the given parameter itself, and freezes it"
+def from_pretrained(cls, embeddings, freeze=True, padding_idx=None):
+    layer = cls.__new__(cls)
+    Module.__init__(layer)
+    check_padding(padding_idx, len(embeddings))
+    layer.num_embeddings, layer.embedding_dim = embeddings.shape
+    layer.padding_idx = None if padding_idx is None else padding_idx % len(embeddings)
+    layer.weight = embeddings if isinstance(embeddings, Parameter) else Parameter(embeddings)
+    layer.weight.requires_grad_(not freeze)
+    return layer
+
+
+# %% answer="embedding_layer" right="new data for the same parameter"
+def reset_parameters(self):
+    fresh = normal_(empty(self.num_embeddings, self.embedding_dim))
+    if self.padding_idx is not None:
+        fresh[self.padding_idx] = 0
+    self.weight.data = fresh
+
+
+# %% answer="embedding_layer" wrong="draws by itself, so a subclass's reset_parameters isn't called"
+def __init__(self, num_embeddings, embedding_dim, padding_idx=None):
+    super().__init__()
+    check_padding(padding_idx, num_embeddings)
+    self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+    self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
+    self.weight = Parameter(normal_(empty(num_embeddings, embedding_dim)))
+    if self.padding_idx is not None:
+        self.weight.data[self.padding_idx] = 0
+
+
+# %% answer="embedding_layer" wrong="a frozen table is trained once it is drawn again"
+def reset_parameters(self):
+    normal_(self.weight)
+    self.weight.requires_grad_()
+    if self.padding_idx is not None:
+        self.weight.data[self.padding_idx] = 0
+
+
+# %% answer="embedding_nearest" wrong="a word that occurs twice gets one row"
+def nearest(table, words, count):
+    unique = {int(w): None for w in words}
+    length = table.norm(dim=1)
+    rows = []
+    for w in unique:
+        if length[w] == 0:
+            rows.append([-1] * count)
+            continue
+        c = (table @ table[w]) / length.masked_fill(length == 0, 1.0)
+        c = c.masked_fill(length == 0, -torch.inf)
+        c[w] = -torch.inf
+        rows.append(c.argsort(descending=True)[:count].tolist())
+    return torch.tensor(rows)
+
+
+# %% answer="embedding_repair_init" wrong="draws the weight of every module"
+def init_weights(module):
+    if hasattr(module, "weight"):
+        nn.init.normal_(module.weight, std=0.02)
+    if getattr(module, "bias", None) is not None:
+        nn.init.zeros_(module.bias)
+    if getattr(module, "padding_idx", None) is not None:
+        with torch.no_grad():
+            module.weight[module.padding_idx].fill_(0)
+
+
+# %% answer="embedding_repair_init" wrong="trains a frozen table"
+def init_weights(module):
+    if isinstance(module, (nn.Linear, nn.Embedding)):
+        nn.init.normal_(module.weight, std=0.02)
+    if isinstance(module, nn.Linear) and module.bias is not None:
+        nn.init.zeros_(module.bias)
+    if isinstance(module, nn.Embedding) and module.padding_idx is not None:
+        module.weight.requires_grad_(False)
+        module.weight[module.padding_idx] = 0
+        module.weight.requires_grad_(True)
+
+
+# %% answer="embedding_repair_init" wrong="only these types themselves, no subclass"
+def init_weights(module):
+    if type(module) in (nn.Linear, nn.Embedding):
+        nn.init.normal_(module.weight, std=0.02)
+    if type(module) is nn.Linear and module.bias is not None:
+        nn.init.zeros_(module.bias)
+    if type(module) is nn.Embedding and module.padding_idx is not None:
+        with torch.no_grad():
+            module.weight[module.padding_idx].fill_(0)

@@ -122,6 +122,8 @@ cases = {
     "one too large": np.array([0, rows]),
     "negative": np.array([1, -1]),
     "far too large": np.array([0, 3, 10 * rows]),
+    "too large, then a row": np.array([rows, 0]),
+    "a row, then negative": np.array([[0, -1], [1, 2]]),
     "floats": np.array([1.0, 2.0], dtype="float32"),
     "floats out of range": np.array([0.0, 99.0], dtype="float32"),
     "bytes": np.array([1, 2], dtype="uint8"),
@@ -145,6 +147,7 @@ found.sum().backward()
 values |= {"padding is looked up": found, "its gradient": table.grad}
 copied = lookup(ids, table).detach()
 copied.fill_(-1)
+lookup(mytorch.tensor(1), table).detach().fill_(-2)
 values["the table, after a write into a result"] = table.detach()
 check.show(values, text="The rows that are found, or the error.")
 
@@ -313,6 +316,10 @@ for padding_idx in (None, 1, -1):
 for kind in ("float32", "float64"):
     g = mytorch.from_numpy(rng.integers(1, 9, (3, width)).astype(kind))
     values[f"of {kind}"] = mytorch.nn.embedding.embedding_backward(g, mytorch.tensor([1, 0, 1]), rows, None)
+infinite = mytorch.tensor([[float("inf")] * width, [1.0] * width, [float("nan")] * width])
+of_infinite = mytorch.nn.embedding.embedding_backward(infinite, mytorch.tensor([1, 0, 1]), rows, 1)
+values["infinite gradients and nan at the padding"] = of_infinite
+values["infinite gradients, and back"] = mytorch.nn.embedding.without_padding(infinite, mytorch.arange(3), 3, -1)
 back, one_row = mytorch.nn.embedding.without_padding, mytorch.ones(1, 1, width)
 of_rows = mytorch.from_numpy(rng.normal(size=(rows, width)).astype("float32"))
 for name, ids in cases.items():
@@ -544,13 +551,20 @@ values |= {
     ],
 }
 values["parameters"] = [name for name, _ in frozen.named_parameters()]
+values["the given parameter is trained as before"] = open_.weight.requires_grad
+separate = Embedding.from_pretrained(2 * table)
+separate.reset_parameters()
+values["a frozen layer, drawn again, is trained"] = separate.weight.requires_grad
 
 
 class Named(Embedding):
-    pass
+    def reset_parameters(self):
+        with mytorch.no_grad():
+            self.weight.fill_(0.5)
 
 
 values["of a subclass"] = type(Named.from_pretrained(table)).__name__
+values["of a subclass with an initialization of its own"] = Named(rows, width).weight.detach()
 for name, call in {
     "new": lambda: Embedding(rows, width, rows),
     "negative": lambda: Embedding(rows, width, -rows - 1),
@@ -717,6 +731,7 @@ values = {
     "the vectors of their nearest": table[nearest(table, torch.tensor(others), 2)],
     "one word": nearest(table, words[:1], 1),
     "another word": nearest(table, words[1:2], 1),
+    "a word that occurs twice": nearest(table, words[[1, 0, 1]], 1),
     "the vector of its nearest in another table": table.flip(0)[nearest(table.flip(0), words[:1], 1)],
     "the table is unchanged": torch.equal(table, before),
 }
@@ -846,7 +861,8 @@ def nearest(table, words, count):
 # - Without `model.apply(init_weights)` the scores agree, but then the vectors are fifty times too large.
 #
 # Fix the function. New vectors of all words must still have a standard deviation of 0.02, and the model's parameters
-# must remain the same objects, since an optimizer or another layer may hold them.
+# must remain the same objects, since an optimizer or another layer may hold them. Modules of other types stay as they
+# are, and so does a table's `requires_grad`.
 
 
 # %% solution="embedding_repair_init"
@@ -874,10 +890,14 @@ rng = check.rng()
 rows, padding = 60, int(rng.integers(1, 60))
 
 
+class Words(nn.Embedding):
+    """A table of words is an Embedding as well."""
+
+
 class Scores(nn.Module):
     def __init__(self):
         super().__init__()
-        self.words = nn.Embedding(rows, 8, padding_idx=padding)
+        self.words = Words(rows, 8, padding_idx=padding)
         self.kinds = nn.Embedding(60, 8)
         self.places = nn.Embedding(60, 8, padding_idx=0)
         self.out = nn.Linear(8, 60)
@@ -891,6 +911,7 @@ class Scores(nn.Module):
 torch.manual_seed(check.seed())
 model = Scores()
 parameters = dict(model.named_parameters())
+frozen = nn.Embedding.from_pretrained(torch.ones(3, 2), padding_idx=1)
 model.apply(init_weights)
 model.apply(init_weights)  # which starts anew, whatever the weights were before
 sentence = [each for each in rng.integers(0, rows, 8).tolist() if each != padding][:4]
@@ -911,6 +932,8 @@ check.show(
         "replaced": [name for name, each in model.named_parameters() if each is not parameters[name]],
         "are trained": [name for name, each in model.named_parameters() if each.requires_grad],
         "two tables are equal": torch.equal(model.kinds.weight[1:], model.places.weight[1:]),
+        "the weight of a LayerNorm": nn.LayerNorm(3).apply(init_weights).weight,
+        "a frozen table is trained": frozen.apply(init_weights).weight.requires_grad,
         "in training mode, gradients are recorded": [
             nn.Linear(2, 1).apply(init_weights).training,
             torch.is_grad_enabled(),
