@@ -1291,3 +1291,156 @@ class ExponentialAverage:
             yield model
         finally:
             model.load_state_dict(before)
+
+
+# %% answer="schedule_base" wrong="an initial rate of 0 counts as missing"
+def __init__(self, optimizer, last_epoch=-1):
+    watch(optimizer)
+    for number, group in enumerate(optimizer.param_groups):
+        if last_epoch == -1:
+            group["initial_lr"] = group.get("initial_lr") or group["lr"]
+        elif not group.get("initial_lr"):
+            raise KeyError(f"param 'initial_lr' is not specified in param_groups[{number}] when resuming scheduler")
+    self.optimizer = optimizer
+    self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+    self.last_epoch = last_epoch
+    self._initial_step()
+
+
+# %% answer="schedule_base" wrong="counts its own calls, so a resumed schedule is late"
+def get_lr(self):
+    self._calls = getattr(self, "_calls", -1) + 1
+    return self._scaled(self.gamma if self._calls and self._calls % self.step_size == 0 else 1)
+
+
+# %% answer="schedule_base" right="gamma to the power of a boolean"
+def get_lr(self):
+    due = self.last_epoch > 0 and not self.last_epoch % self.step_size
+    return self._scaled(self.gamma**due)
+
+
+# %% answer="schedule_cosine" right="the position in the period"
+def _next(self, rate, base):
+    position = self.last_epoch % (2 * self.T_max)
+    if position == self.T_max + 1 or (self.T_max == 1 and position == 0):
+        return rate + (base - self.eta_min) * (1 - math.cos(math.pi / self.T_max)) / 2
+    now, before = (1 + math.cos(math.pi * epoch / self.T_max) for epoch in (position, position - 1))
+    return now / before * (rate - self.eta_min) + self.eta_min
+
+
+# %% answer="schedule_cosine" wrong="never below eta_min"
+def _next(self, rate, base):
+    if (self.last_epoch - 1) % (2 * self.T_max) == self.T_max:
+        return rate + (base - self.eta_min) * (1 - math.cos(math.pi / self.T_max)) / 2
+    now, before = (1 + math.cos(math.pi * epoch / self.T_max) for epoch in (self.last_epoch, self.last_epoch - 1))
+    return max(now / before * (rate - self.eta_min) + self.eta_min, self.eta_min)
+
+
+# %% answer="schedule_plateau" wrong="a margin of absolute size if the best metric is 0"
+def _is_better(self, a, best):
+    sign = 1 if self.mode == "min" else -1
+    relative = self.threshold_mode == "rel" and best != 0
+    limit = best * (1 - sign * self.threshold) if relative else best - sign * self.threshold
+    return sign * a < sign * limit
+
+
+# %% answer="schedule_plateau" wrong="a cooldown only after a rate was lowered"
+def step(self, metrics):
+    self.last_epoch += 1
+    current = float(metrics)
+    if self._is_better(current, self.best):
+        self.best, self.num_bad_epochs = current, 0
+    else:
+        self.num_bad_epochs += 1
+    if self.cooldown_counter > 0:
+        self.cooldown_counter -= 1
+        self.num_bad_epochs = 0
+    if self.num_bad_epochs > self.patience:
+        lowered = False
+        for group, lowest in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+            reduced = max(group["lr"] * self.factor, lowest)
+            if group["lr"] - reduced > self.eps:
+                group["lr"], lowered = reduced, True
+        self.num_bad_epochs = 0
+        if lowered:
+            self.cooldown_counter = self.cooldown
+    self._last_lr = self._scaled(1)
+
+
+# %% answer="schedule_average" wrong="switches the model to evaluation inside, and to training afterwards"
+class ExponentialAverage:
+    def __init__(self, model, decay):
+        self.decay, self.updates = decay, 0
+        self.averages = [torch.zeros_like(each) for each in model.parameters()]
+        self.buffers = [each.clone() for each in model.buffers()]
+
+    @torch.no_grad()
+    def update(self, model):
+        self.updates += 1
+        for average, parameter in zip(self.averages, model.parameters(), strict=True):
+            average.mul_(self.decay).add_((1 - self.decay) * parameter)
+        for kept, buffer in zip(self.buffers, model.buffers(), strict=True):
+            kept.copy_(buffer)
+
+    @contextmanager
+    def swapped_in(self, model):
+        correction = 1 - self.decay**self.updates
+        held = [*model.parameters(), *model.buffers()]
+        own = [each.detach().clone() for each in held]
+        averaged = [*(average / correction for average in self.averages), *self.buffers]
+        grads = [each.grad for each in model.parameters()]
+        with torch.no_grad():
+            for each, value in zip(held, averaged, strict=True):
+                each.copy_(value)
+        model.eval()
+        try:
+            yield
+        finally:
+            model.train()
+            with torch.no_grad():
+                for each, value in zip(held, own, strict=True):
+                    each.copy_(value)
+
+
+# %% answer="schedule_average" wrong="clears the gradients"
+class ExponentialAverage:
+    def __init__(self, model, decay):
+        self.decay, self.updates = decay, 0
+        self.averages = [torch.zeros_like(each) for each in model.parameters()]
+        self.buffers = [each.clone() for each in model.buffers()]
+
+    @torch.no_grad()
+    def update(self, model):
+        self.updates += 1
+        for average, parameter in zip(self.averages, model.parameters(), strict=True):
+            average.mul_(self.decay).add_((1 - self.decay) * parameter)
+        self.buffers = [each.clone() for each in model.buffers()]
+
+    @contextmanager
+    def swapped_in(self, model):
+        correction = 1 - self.decay**self.updates
+        held = [*model.parameters(), *model.buffers()]
+        own = [each.detach().clone() for each in held]
+        with torch.no_grad():
+            for each, value in zip(held, [*(a / correction for a in self.averages), *self.buffers], strict=True):
+                each.copy_(value)
+        try:
+            yield
+        finally:
+            model.zero_grad()
+            with torch.no_grad():
+                for each, value in zip(held, own, strict=True):
+                    each.copy_(value)
+
+
+# %% answer="schedule_measure_limit" wrong="a loss that rises in the last step isn't stable"
+def largest_stable_rate(train):
+    stable, unstable = 2.0**-12, 2.0**6
+    while unstable / stable > 1.005:
+        middle = math.sqrt(stable * unstable)
+        losses = train(middle)
+        if losses[-1] <= losses[0] and losses[-1] <= losses[-2]:
+            stable = middle
+        else:
+            unstable = middle
+    return stable

@@ -178,6 +178,9 @@ check.show(
         "resumed after epochs 0 and 1": [
             rates_of(Counting(make_optimizer(initial_lr=3.0), last_epoch=epoch).optimizer) for epoch in (0, 1)
         ],
+        "an initial rate of 0": [
+            Counting(make_optimizer(initial_lr=0.0), last_epoch=epoch).base_lrs for epoch in (-1, 4)
+        ],
         "resumed without an initial rate": check.error(Counting, make_optimizer(), last_epoch=4),
         "resumed, in one group": check.error(Counting, half, last_epoch=4),
         "and the other group is unchanged": "initial_lr" in half.param_groups[1],
@@ -188,6 +191,7 @@ check.show(
         "warnings, scheduler first": warned(["scheduler", "optimizer", "scheduler"]),
         "step_size, gamma": [size, gamma],
         "StepLR": stepped(schedulers.StepLR(make_optimizer(), size, gamma), 9),
+        "StepLR, resumed": stepped(schedulers.StepLR(make_optimizer(initial_lr=3.0), size, gamma, last_epoch=size), 5),
         "StepLR, every epoch": stepped(schedulers.StepLR(make_optimizer(), 1, gamma), 4),
         "StepLR, lowered by hand": stepped(schedulers.StepLR(make_optimizer(), size, gamma), 6, lowered_at=1),
     },
@@ -448,6 +452,7 @@ check.show(
         "cosine to 0": stepped(lambda o: schedulers.CosineAnnealingLR(o, period), 2 * period + 2),
         "cosine, lowered by hand": stepped(cosine, 2 * period + 2, changed_at=1),
         "cosine, set to eta_min by hand": stepped(cosine, period + 1, changed_at=1, to=lowest),
+        "cosine, set below eta_min by hand": stepped(cosine, period + 1, changed_at=1, to=lowest / 2),
         "cosine, raised at the bottom": stepped(cosine, period + 3, changed_at=period),
         "T_max 1": stepped(lambda o: schedulers.CosineAnnealingLR(o, 1, lowest), 5),
         "milestones": turns,
@@ -681,6 +686,9 @@ check.show(
             for mode, kind in modes
         },
         "better than -1 by 0.2, min, rel": [better(a, -1.0, threshold=0.2) for a in (-1.3, -1.1, -0.9, -0.7)],
+        "better than 0 by 0.2, rel": [
+            better(a, 0.0, threshold=0.2, mode=mode) for a in (-0.1, 0.1) for mode in ("min", "max")
+        ],
         "equal, threshold 0": [better(best, best, threshold=0.0, mode=mode) for mode in ("min", "max")],
         "better than infinity": [better(best, math.inf), better(best, -math.inf, mode="max")],
         "nan": [better(math.nan, best, mode=mode, threshold_mode=kind) for mode, kind in modes],
@@ -694,6 +702,7 @@ check.show(
         ),
         "nan first": run([math.nan, best, 1.1 * best], patience=0, factor=0.5),
         "lowest rates above the rates": run([best] * 3, lowest=[3.0, 4.0], patience=0, factor=0.5),
+        "lowest rates above the rates, cooldown 2": run([best] * 5, lowest=[3.0, 4.0], patience=0, cooldown=2),
         "lowest rates 0.2 and 0.4": run(metrics, lowest=[0.2, 0.4], patience=0, factor=0.5),
         "eps": run(metrics, patience=0, factor=0.5, eps=0.2),
         "rates 1 and 2, factor 0.25, eps 0.75": run(metrics, rates=(1.0, 2.0), patience=0, factor=0.25, eps=0.75),
@@ -932,6 +941,7 @@ def step(self, metrics):
 #   the parameters (`copy_`), because an optimizer holds these objects. It is called after at least one update.
 #
 # Either method may get another model of the same shapes than the constructor got, such as a copy that is only evaluated.
+# The model's mode and its gradients stay as they are.
 #
 # `@contextmanager` makes a context manager of a generator function: the code before its `yield` runs first, and the
 # code after it, in a `finally`, runs in any case. Autograd must record none of these writes, while it goes on recording
@@ -1004,11 +1014,18 @@ for number in range(1, 4):
         shown["the block records"] = torch.is_grad_enabled()
 model(torch.ones(3, 2))  # the statistics move on
 own = values()
+model.eval()
+model[0].weight.grad = torch.ones(2, 2)
 with average.swapped_in(model):
+    shown["the mode inside"] = model.training
     with average.swapped_in(model):
         pass
     shown["after a block in a block"] = model[0].weight.detach().clone()
 shown["after both blocks"] = model[0].weight.detach().clone()
+average_again = ExponentialAverage(model, decay)
+average_again.update(model)
+shown["mode and gradient afterwards"] = model.training, model[0].weight.grad
+model.train()
 
 
 def failing():
@@ -1596,6 +1613,9 @@ limits = {
     "nan from 0.7 on": largest_stable_rate(counted(lambda lr: [1.0, math.nan if lr >= 0.7 else 0.5])),
     "nan from 0.0003 on": largest_stable_rate(counted(lambda lr: [1.0, math.nan if lr >= 0.0003 else 0.5])),
     "nan from 50 on": largest_stable_rate(counted(lambda lr: [1.0, math.nan if lr >= 50 else 0.5])),
+    "falls and rises again, from 5 on above the first": largest_stable_rate(
+        counted(lambda lr: [1.0, 0.4, 0.6 if lr < 5 else 2.0])
+    ),
     "all steps the same": largest_stable_rate(counted(lambda lr: [1.0, 1.0 if lr < 3 else 2.0])),
 }
 check.show(
