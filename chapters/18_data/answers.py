@@ -1311,3 +1311,222 @@ def collate_leaves(batch):
     raise TypeError(
         "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}".format(found)
     )
+
+
+# %% answer="data_samplers" right="a while loop, and a last draw of nothing"
+def __iter__(self):
+    generator = self.generator if self.generator is not None else Generator(draw_seed(None))
+    count = len(self.data_source)
+    if self.replacement:
+        left = self.num_samples
+        while left >= 32:
+            yield from randint(count, (32,), generator=generator).tolist()
+            left -= 32
+        yield from randint(count, (left,), generator=generator).tolist()
+    else:
+        for start in range(0, self.num_samples + 1, count):
+            yield from randperm(count, generator=generator).tolist()[: self.num_samples - start]
+
+
+# %% answer="data_samplers" wrong="draws everything before the first index"
+def __iter__(self):
+    generator = self.generator or Generator(draw_seed(None))
+    count = len(self.data_source)
+    drawn = []
+    if self.replacement:
+        for start in range(0, self.num_samples, 32):
+            drawn += randint(count, (min(32, self.num_samples - start),), generator=generator).tolist()
+    else:
+        for start in range(0, self.num_samples + 1, count):
+            drawn += randperm(count, generator=generator).tolist()[: self.num_samples - start]
+    return iter(drawn)
+
+
+# %% answer="data_samplers" wrong="the short batch is a tuple"
+def batched(indices, batch_size, drop_last):
+    batch = []
+    for index in indices:
+        batch.append(index)
+        if len(batch) == batch_size:
+            yield batch
+            batch = []
+    if batch and not drop_last:
+        yield tuple(batch)
+
+
+# %% answer="data_samplers" right="doubles the order until it is long enough"
+def share(self):
+    count = len(self.dataset)
+    order = list(range(count))
+    if self.shuffle:
+        order = randperm(count, generator=Generator(self.seed + self.epoch)).tolist()
+    total = len(self) * self.num_replicas
+    while len(order) < total and order:
+        order += order
+    return order[self.rank : total : self.num_replicas]
+
+
+# %% answer="data_samplers" right="positions modulo the length"
+def share(self):
+    count = len(self.dataset)
+    order = list(range(count))
+    if self.shuffle:
+        order = randperm(count, generator=Generator(self.seed + self.epoch)).tolist()
+    return [order[i % count] for i in range(self.rank, len(self) * self.num_replicas, self.num_replicas)] if count else []
+
+
+# %% answer="data_collate" wrong="sorted keys"
+def default_collate(batch):
+    first = batch[0]
+    if isinstance(first, Mapping):
+        return {key: default_collate([each[key] for each in batch]) for key in sorted(first)}
+    if isinstance(first, (str, bytes)) or not isinstance(first, Sequence):
+        return collate_leaves(batch)
+    if any(len(each) != len(first) for each in batch):
+        raise RuntimeError("each element in list of batch should be of equal size")
+    parts = [default_collate(column) for column in zip(*batch, strict=True)]
+    return type(first)(*parts) if hasattr(first, "_fields") else parts
+
+
+# %% answer="data_collate" wrong="an empty list is a leaf"
+def default_collate(batch):
+    first = batch[0]
+    if isinstance(first, Mapping):
+        return {key: default_collate([each[key] for each in batch]) for key in first}
+    if isinstance(first, (str, bytes)) or not isinstance(first, Sequence) or not first:
+        return collate_leaves(batch)
+    if any(len(each) != len(first) for each in batch):
+        raise RuntimeError("each element in list of batch should be of equal size")
+    parts = [default_collate(column) for column in zip(*batch, strict=True)]
+    return type(first)(*parts) if hasattr(first, "_fields") else parts
+
+
+# %% answer="data_collate" wrong="lists, tuples and ranges alone are sequences"
+def default_collate(batch):
+    first = batch[0]
+    if isinstance(first, Mapping):
+        return {key: default_collate([each[key] for each in batch]) for key in first}
+    if not isinstance(first, (list, tuple, range)):
+        return collate_leaves(batch)
+    if any(len(each) != len(first) for each in batch):
+        raise RuntimeError("each element in list of batch should be of equal size")
+    parts = [default_collate(column) for column in zip(*batch, strict=True)]
+    return type(first)(*parts) if hasattr(first, "_fields") else parts
+
+
+# %% answer="data_collate" wrong="NumPy numbers of float64 aren't floats"
+def collate_leaves(batch):
+    first = batch[0]
+    if isinstance(first, (str, bytes)):
+        return batch
+    if isinstance(first, Tensor):
+        return stack(list(batch))
+    if isinstance(first, np.ndarray) and first.dtype.kind not in "SUO":
+        return as_tensor(np.stack(list(batch)))
+    if isinstance(first, (int, float, np.number, np.bool_)):
+        return tensor(batch, dtype=float64 if type(first) is float else None)
+    found = first.dtype if isinstance(first, np.ndarray) else type(first)
+    raise TypeError(f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {found}")
+
+
+# %% answer="data_collate" wrong="detaches the tensors"
+def collate_leaves(batch):
+    first = batch[0]
+    if isinstance(first, (str, bytes)):
+        return batch
+    if isinstance(first, Tensor):
+        return stack([each.detach() for each in batch])
+    if isinstance(first, np.ndarray) and first.dtype.kind not in "SUO":
+        return stack([as_tensor(each) for each in batch])
+    if isinstance(first, (int, float, np.number, np.bool_)):
+        return tensor(batch, dtype=float64 if isinstance(first, float) else None)
+    found = first.dtype if isinstance(first, np.ndarray) else type(first)
+    raise TypeError(f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {found}")
+
+
+# %% answer="data_prefetch" wrong="catches interrupts as well"
+def work(fetch, tasks, results):
+    while (task := tasks.get()) is not STOP:
+        number, chosen = task
+        try:
+            results.put((number, fetch(chosen), None))
+        except BaseException as error:
+            results.put((number, None, error))
+
+
+# %% answer="data_prefetch" wrong="None ends the batches"
+def _ask(self):
+    chosen = next(self.batches, None)
+    if chosen is not None:
+        self.tasks.put((self.asked, chosen))
+        self.asked += 1
+
+
+# %% answer="data_prefetch" right="an error counts as true"
+def __next__(self):
+    if self.given >= self.asked:
+        self.close()
+        raise StopIteration
+    while self.given not in self.arrived:
+        self._receive()
+    batch, error = self.arrived.pop(self.given)
+    self.given += 1
+    self._ask()
+    if error:
+        raise error
+    return batch
+
+
+# %% answer="data_prefetch" wrong="raises a new error of the same type"
+def __next__(self):
+    if self.given == self.asked:
+        self.close()
+        raise StopIteration
+    while self.given not in self.arrived:
+        self._receive()
+    batch, error = self.arrived.pop(self.given)
+    self.given += 1
+    self._ask()
+    if error is not None:
+        raise type(error)(str(error))
+    return batch
+
+
+# %% answer="data_pack" right="the rows are filled a second time for positions and owners"
+def pack(documents, length):
+    rows = []
+    for document in documents:
+        for row in rows:
+            if len(row) + len(document) <= length:
+                row.extend(document)
+                break
+        else:
+            document = document[:]
+            rows.append(document)
+    bounds = []
+    again = [[] for _ in rows]
+    tokens = torch.tensor([row + [0] * (length - len(row)) for row in rows])
+    fill = [0] * len(rows)
+    positions = torch.zeros(len(rows), length, dtype=torch.int64)
+    owner = torch.full((len(rows), length), -1, dtype=torch.int64)
+    for number, document in enumerate(documents):
+        for r in range(len(rows)):
+            if fill[r] + len(document) <= length:
+                positions[r, fill[r] : fill[r] + len(document)] = torch.arange(len(document))
+                owner[r, fill[r] : fill[r] + len(document)] = number
+                fill[r] += len(document)
+                break
+    for r in range(len(rows)):
+        positions[r, fill[r] :] = torch.arange(length - fill[r])
+    mask = (owner[:, :, None] == owner[:, None, :]).tril()
+    return tokens, positions, mask
+
+
+# %% answer="data_measure_workers" wrong="compares with the fastest number of workers"
+def measure(epoch):
+    loop, reused = epoch(0), epoch(0, reuse=True)
+    step = (reused - loop / 200) / 199
+    load = loop / 200 - step
+    best = min(epoch(n) for n in range(17))
+    workers = next(n for n in range(17) if epoch(n) <= 1.02 * best)
+    return load, step, workers, 200 * step / epoch(workers)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import copy
 import math
+import queue
 import random
 import threading
 import time
-from collections import namedtuple
+from collections import UserList, namedtuple
 from operator import length_hint
 from types import MappingProxyType
 
@@ -144,6 +145,13 @@ def passes(own, *arguments, **options):
     return [[*sampler], [*sampler], mytorch.rand(1), mytorch.rand(1, generator=source)]
 
 
+def begun():
+    """The first of twenty indices, or more, and what its generator draws next."""
+    source = mytorch.Generator().manual_seed(seed + 1)
+    first = next(iter(tools.RandomSampler(range(count), num_samples=20, generator=source)))
+    return first, mytorch.rand(1, generator=source)
+
+
 taken = []
 
 
@@ -169,6 +177,7 @@ check.show(
         "all, in random order": passes(False),
         "all, with a generator": passes(True),
         "fewer": passes(True, num_samples=3),
+        "the first index, and the next number of the generator": begun(),
         "more than there are": passes(True, num_samples=2 * count + 3),
         "twice as many": passes(True, num_samples=2 * count),
         "with replacement": passes(False, True, num_samples=70),
@@ -176,6 +185,7 @@ check.show(
         "batches of 4": [*tools.BatchSampler(range(count + 4), 4, False)],
         "batches of 4, the rest dropped": [*tools.BatchSampler(range(count + 4), 4, True)],
         "8 samples in batches of 4": [[*tools.BatchSampler(range(8), 4, drop)] for drop in (False, True)],
+        "the type of a short batch": type([*tools.BatchSampler(range(3), 2, False)][-1]).__name__,
         "no samples, in batches": [*tools.BatchSampler([], 4, False)],
         "taken for the first batch": [first, list(taken)],
         "shares, in order": shares(count, 3, shuffle=False),
@@ -431,7 +441,12 @@ check.show(
         "an integer, then a float": shown([values[0][0], 0.5]),
         "NumPy numbers": shown([np.float32(each) for each in values[0]]),
         "NumPy booleans": shown([np.bool_(True), np.bool_(False)]),
+        "NumPy numbers of float64": shown([np.float64(each) for each in values[0]]),
         "strings": shown(["a", "b"]),
+        "empty lists": shown([[], []]),
+        "a sequence of another type": shown([UserList(row[:2]) for row in values]),
+        "the order of the keys": list(collate([{"b": 1, "a": 2}, {"a": 3, "b": 4}])),
+        "gradients reach the tensors": collate([mytorch.ones(2, requires_grad=True)]).requires_grad,
         "bytes": repr(collate([b"a", b"b"])),
         "tuples": shown([(values[0][0], "a"), (values[1][0], "b")]),
         "lists": shown([row[:2] for row in values]),
@@ -737,6 +752,28 @@ numbers = [int(each) for each in generator.integers(11, 99, count)]
 class BrokenError(Exception):
     """The error that the broken sample raises."""
 
+    where = "nowhere"
+
+
+class Interrupt(BaseException):
+    """Isn't an `Exception`, so nothing catches it."""
+
+
+def interrupted():
+    """Which error leaves the loop of a thread, and how many results there are then."""
+    tasks, results = queue.Queue(), queue.Queue()
+    tasks.put((0, [Interrupt()]))
+    tasks.put(mytorch.utils.data.prefetch.STOP)
+
+    def fetch(chosen):
+        raise chosen[0]
+
+    try:
+        mytorch.utils.data.prefetch.work(fetch, tasks, results)
+    except Interrupt:
+        return "it ends the thread", results.qsize()
+    return "caught", results.qsize()
+
 
 class Samples(list):
     """With `waits`, sample `slow` is ready only after sample 3, which another thread must load; sample
@@ -750,7 +787,9 @@ class Samples(list):
         if index == slow and self.waits:
             self.may_go.wait(10)
         if index == broken:
-            raise BrokenError(f"sample {index} is broken")
+            error = BrokenError(f"sample {index} is broken")
+            error.where = index
+            raise error
         if index == 3:
             self.may_go.set()
         return numbers[index] * numbers[index - 1]
@@ -780,7 +819,7 @@ def one(iterator):
     except StopIteration:
         return "the end"
     except BrokenError as error:
-        return str(error)
+        return f"{error}: {error.where}"
 
 
 def load(workers, factor):
@@ -808,9 +847,10 @@ shown["one thread"] = patiently(lambda: load(1, 3))
 shown["nothing to load"] = patiently(lambda: list(mytorch.utils.data.DataLoader([], num_workers=2)))
 prefetch = mytorch.utils.data.prefetch
 shown["what isn't a list of indices"] = patiently(
-    lambda: list(prefetch.Prefetcher(lambda chosen: chosen, [0, 3, "", 5], 2, 1))
+    lambda: list(prefetch.Prefetcher(lambda chosen: chosen, [0, 3, None, "", 5], 2, 1))
 )
 shown["seven samples, by two"] = patiently(held)
+shown["an interrupt"] = patiently(interrupted)
 check.show(shown, text="What each next() returns, and how many tasks had been handed out by then.")
 
 # %% [markdown] hint="data_prefetch"
@@ -1463,6 +1503,17 @@ def borderline(load, first):
     return epoch
 
 
+def crowded(load, first):
+    """A machine on which 16 workers are slower than `first` to 15 of them."""
+
+    def epoch(workers, reuse=False):
+        if reuse or workers == 0:
+            return load + 200 * 10.0 if reuse else 200 * (load + 10.0)
+        return 3200.0 if workers == 16 else 3000.0 if workers >= first else 3250.0 if workers >= 2 else 3300.0
+
+    return epoch
+
+
 generator = check.rng()
 times = [(float(generator.uniform(25, 45)), float(generator.uniform(6, 12))) for _ in range(5)]
 machines = {
@@ -1472,6 +1523,7 @@ machines = {
     "a little faster with each worker": patient(times[3][1]),
     "slow start": machine(*times[4], startup=float(generator.uniform(100, 200))),
     "exactly 2 % longer": borderline(float(generator.uniform(20, 30)), int(generator.integers(3, 8))),
+    "16 workers are slower than fewer": crowded(float(generator.uniform(20, 30)), int(generator.integers(5, 9))),
     "hardly any loading": machine(0.01 * times[0][1], times[0][1]),
 }
 shown = {}
