@@ -1231,3 +1231,156 @@ def report(confusion):
     f1 = [divide(2 * p * r, p + r) for p, r in zip(precision, recall)]
     kept = [f for f, row in zip(f1, table) if sum(row)]
     return (*(torch.tensor(each) for each in (precision, recall, f1)), divide(sum(kept), len(kept)))
+
+
+# %% answer="training_trainer_step" right="None for each gradient, and new tensors for the quotients"
+def accumulate(self, batches):
+    for parameter in self.model.parameters():
+        parameter.grad = None
+    total, count = 0.0, 0
+    for batch in batches:
+        self.model.train()
+        loss, added = self.loss(self.model, batch)
+        loss.backward()
+        total, count = total + loss.item(), count + added
+    for parameter in self.model.parameters():
+        if parameter.grad is not None:
+            parameter.grad = parameter.grad / count
+    return total / count
+
+
+# %% answer="training_trainer_step" wrong="a new list of losses"
+def step(self, batches):
+    self.model.train()
+    self.losses = [*self.losses, self.accumulate(batches)]
+    clip_grad_norm_(self.model.parameters(), self.max_norm)
+    self.optimizer.step()
+    self.scheduler.step()
+
+
+# %% answer="training_trainer_step" wrong="leaves a loss of nan out"
+def step(self, batches):
+    self.model.train()
+    loss = self.accumulate(batches)
+    if loss == loss:
+        self.losses.append(loss)
+        clip_grad_norm_(self.model.parameters(), self.max_norm)
+        self.optimizer.step()
+    self.scheduler.step()
+
+
+# %% answer="training_trainer_resume" right="copies each entry by itself"
+def load_state_dict(self, state_dict):
+    for name in ("model", "optimizer", "scheduler"):
+        getattr(self, name).load_state_dict(deepcopy(state_dict[name]))
+    self.losses, self.seen, self.began, self.epoch = list(state_dict["losses"]), state_dict["seen"], state_dict["began"], None
+    self.set_random_state(state_dict["random"])
+
+
+# %% answer="training_trainer_resume" right="the random state first, and losses written in place"
+def load_state_dict(self, state_dict):
+    state = deepcopy(state_dict)
+    self.set_random_state(state["random"])
+    for name in ("model", "optimizer", "scheduler"):
+        getattr(self, name).load_state_dict(state[name])
+    self.losses[:] = state["losses"]
+    self.seen, self.began, self.epoch = state["seen"], state["began"], None
+
+
+# %% answer="training_trainer_resume" wrong="a generator function, which begins with the first batch"
+def rest_of_epoch(self):
+    now = self.random_state()
+    self.began = self.began if self.seen else now
+    self.set_random_state(self.began)
+    batches = iter(self.loader)
+    for _ in range(self.seen):
+        next(batches)
+    if self.seen:
+        self.set_random_state(now)
+    yield from batches
+
+
+# %% answer="optim_decay_groups" right="views of two dicts"
+def decay_groups(model, weight_decay):
+    decay, others = {}, {}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            (decay if parameter.ndim >= 2 else others)[name] = parameter
+    return [{"params": decay.values(), "weight_decay": weight_decay}, {"params": others.values(), "weight_decay": 0.0}]
+
+
+# %% answer="optim_decay_groups" wrong="a decay of 0 counts as none"
+def decay_groups(model, weight_decay):
+    trained = [p for p in model.parameters() if p.requires_grad]
+    return [
+        {"params": [p for p in trained if p.ndim >= 2], "weight_decay": weight_decay or 0.01},
+        {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
+    ]
+
+
+# %% answer="training_confusion_matrix" right="nan_to_num, and a quotient of sums"
+def report(confusion):
+    right = confusion.diagonal()
+    precision = torch.nan_to_num(right / confusion.sum(0))
+    recall = torch.nan_to_num(right / confusion.sum(1))
+    f1 = torch.nan_to_num(2 * precision * recall / (precision + recall))
+    return precision, recall, f1, (f1.sum() / (confusion.sum(1) > 0).sum()).item()
+
+
+# %% answer="training_early_stopping" wrong="once it has stopped, it stays stopped"
+class EarlyStopping:
+    def __init__(self, patience, min_delta=0.0):
+        self.patience, self.min_delta = patience, min_delta
+        self.best_loss, self.waited, self.state, self.stopped = math.inf, 0, None, False
+
+    def stop(self, loss, model):
+        if self.state is None or loss < self.best_loss - self.min_delta:
+            self.best_loss, self.waited = loss, 0
+            self.state = copy.deepcopy(model.state_dict())
+        else:
+            self.waited += 1
+        self.stopped = self.stopped or self.waited >= self.patience
+        return self.stopped
+
+    def restore(self, model):
+        model.load_state_dict(self.state)
+
+
+# %% answer="training_early_stopping" wrong="restore begins to count anew"
+class EarlyStopping:
+    def __init__(self, patience, min_delta=0.0):
+        self.patience, self.min_delta = patience, min_delta
+        self.best_loss, self.waited, self.state = math.inf, 0, None
+
+    def stop(self, loss, model):
+        if self.state is None or loss < self.best_loss - self.min_delta:
+            self.best_loss, self.waited = loss, 0
+            self.state = copy.deepcopy(model.state_dict())
+            return False
+        self.waited += 1
+        return self.waited >= self.patience
+
+    def restore(self, model):
+        model.load_state_dict(self.state, strict=False)
+        self.waited = 0
+
+
+# %% answer="training_early_stopping" right="parameters and buffers by name, in new data"
+class EarlyStopping:
+    def __init__(self, patience, min_delta=0.0):
+        self.patience, self.min_delta = patience, min_delta
+        self.best_loss, self.waited, self.state = None, 0, None
+
+    def stop(self, loss, model):
+        if self.best_loss is None or loss < self.best_loss - self.min_delta:
+            self.best_loss, self.waited = float(loss), 0
+            self.state = [copy.deepcopy(dict(model.named_parameters())), copy.deepcopy(dict(model.named_buffers()))]
+        else:
+            self.waited += 1
+        return self.waited >= self.patience
+
+    def restore(self, model):
+        for name, each in self.state[0].items():
+            model.get_parameter(name).data = each.data.clone()
+        for name, each in self.state[1].items():
+            model.get_buffer(name).copy_(each)

@@ -308,10 +308,16 @@ shown["one step: modes, losses reported, batches in each call of accumulate"] = 
     calls,
 )
 stepping = a_trainer(0.5)
+reported = stepping.losses
 stepping.accumulate = lambda given: mytorch.Trainer.accumulate(stepping, given)
 for chosen in (batches, iter(batches)):
     stepping.step(chosen)
 shown["two steps: bias"], shown["two steps: losses"] = stepping.model.layer.bias, list(stepping.losses)
+shown["two steps: the list of losses is the same"] = stepping.losses is reported
+undefined = a_trainer()
+undefined.accumulate = lambda given: mytorch.Trainer.accumulate(undefined, given)
+undefined.step([(mytorch.full((2, 3), float("nan")), mytorch.ones(2) > 0)])
+shown["a loss of nan: losses, rate"] = undefined.losses, undefined.optimizer.param_groups[0]["lr"]
 shown["two steps: rate"] = stepping.optimizer.param_groups[0]["lr"]
 shown["two steps: largest change by clipping"] = round((stepping.model.layer.weight.grad**2).sum().item() ** 0.5, 4)
 check.show(
@@ -614,7 +620,12 @@ for begun in (0, 2):
     mytorch.rand(5)
     alone.seen = begun
     seen.clear()
-    left = [len(each) for each in alone.rest_of_epoch()]
+    expected = alone.began if begun else alone.random_state()
+    rest = alone.rest_of_epoch()
+    shown[f"{begun} seen: the state at the beginning of the epoch is set by the call"] = mytorch.equal(
+        alone.began, expected
+    )
+    left = [len(each) for each in rest]
     again = alone.began
     left_again = [len(each) for each in alone.rest_of_epoch()] if begun else []
     shown[f"{begun} seen: the epoch's random state is the same, and so are its batches"] = (
@@ -818,6 +829,7 @@ check.show(
         "groups": [[names[id(each)] for each in group["params"]] for group in groups],
         "their decay": [group["weight_decay"] for group in groups],
         "parameters in the groups of a single matrix": [len(each["params"]) for each in decay_groups(matrix, decay)],
+        "their decay, where it is 0": [each["weight_decay"] for each in decay_groups(matrix, 0.0)],
         "a shared weight after a step with a gradient of 0, over before": ratio,
         "scale, after such a step": model.scale,
     },
@@ -966,7 +978,7 @@ counts[[0, 3, 3], [3, 0, 3]] = 4, 4, 1  # class 3 is mostly mistaken for 0, and 
 counts[4, :] = 0  # doesn't occur, but is predicted
 counts[5, :] = counts[:, 5] = 0  # neither occurs nor is predicted
 confusion = torch.tensor(counts)
-precision, recall, f1, macro = report(confusion)
+precision, recall, f1, macro = check.intact(report, confusion)
 hits, misses = (int(each) for each in generator.integers(1, 6, size=2))
 # Class 1 doesn't occur, but is predicted; class 2 has a single sample.
 small = torch.tensor([[hits, 1, misses], [0, 0, 0], [1, 0, 0]])
@@ -1320,6 +1332,10 @@ two[5.0].restore(model)
 of_two = model.weight.item()
 large, by_default, infinite, undefined = EarlyStopping(1), EarlyStopping(2), EarlyStopping(2), EarlyStopping(2)
 slow, exact = EarlyStopping(2, 0.05), EarlyStopping(1, 0.25)
+going_on, after_restore = EarlyStopping(1), EarlyStopping(2)
+restored_between = [bool(after_restore.stop(loss, model)) for loss in (1.0, 2.0)]
+after_restore.restore(model)
+restored_between += [bool(after_restore.stop(loss, model)) for loss in (3.0, 0.5)]
 check.show(
     {
         "patience": patience,
@@ -1347,6 +1363,10 @@ check.show(
         "stop? for the losses 1 and 0.75, with patience 1 and min_delta 0.25": [
             bool(exact.stop(loss, model)) for loss in (1.0, 0.75)
         ],
+        "stop? for the losses 1, 2, 0.5, 2, with patience 1, whatever was answered before": [
+            bool(going_on.stop(loss, model)) for loss in (1.0, 2.0, 0.5, 2.0)
+        ],
+        "stop? for the losses 1, 2, 3, 0.5, with patience 2 and a restore after the second": restored_between,
         "stop? for the losses inf, inf, 3, with patience 2": [
             bool(infinite.stop(loss, model)) for loss in (math.inf, math.inf, 3.0)
         ],
