@@ -1600,3 +1600,90 @@ def convolve(images, weight, windows, groups):
     seen = seen.reshape(-1, groups, depth, rows * columns)
     kernels = weight.reshape(groups, weight.shape[0] // groups, depth)
     return (kernels @ seen).reshape(-1, weight.shape[0], rows, columns)
+
+
+# %% answer="conv_im2col" wrong="strides as if the images were contiguous"
+def im2col(images, windows, fill=0.0):
+    count, channels = images.shape[:2]
+    counts = windows.counts(images.shape[2:])
+    padded = pad(images, windows.padding, fill)
+    kh, kw = windows.kernel
+    size = padded.itemsize
+    high, wide = padded.shape[2:]
+    steps = (channels * high * wide * size, high * wide * size, windows.dilation[0] * wide * size, windows.dilation[1] * size, windows.stride[0] * wide * size, windows.stride[1] * size)
+    seen = np.lib.stride_tricks.as_strided(padded, (count, channels, kh, kw, *counts), steps)
+    return seen.reshape(count, channels * kh * kw, counts[0] * counts[1])
+
+
+# %% answer="conv_im2col" wrong="a view of the images for a kernel of one tap"
+def im2col(images, windows, fill=0.0):
+    (count, channels), counts = images.shape[:2], windows.counts(images.shape[2:])
+    if count_of(windows.kernel) == 1 and windows.stride == (1, 1) and windows.padding == (0, 0):
+        return images.reshape(count, channels, count_of(counts))
+    padded = pad(images, windows.padding, fill)
+    columns = np.empty_like(images, shape=(count, channels, *windows.kernel, *counts))
+    for i, j in np.ndindex(*windows.kernel):
+        rows, across = windows.seen((i, j), counts)
+        columns[:, :, i, j] = padded[:, :, rows, across]
+    return columns.reshape(count, channels * count_of(windows.kernel), count_of(counts))
+
+
+# %% answer="conv_col2im" wrong="adds into the columns"
+def col2im(columns, windows, size):
+    (count, rows), counts, (high, wide) = columns.shape[:2], windows.counts(size), windows.padding
+    channels = rows // count_of(windows.kernel)
+    view = columns.reshape(count, channels, *windows.kernel, *counts)
+    padded = np.zeros_like(columns, shape=(count, channels, size[0] + 2 * high, size[1] + 2 * wide))
+    for i, j in np.ndindex(*windows.kernel):
+        down, across = windows.seen((i, j), counts)
+        view[:, :, i, j] += padded[:, :, down, across]
+        padded[:, :, down, across] = view[:, :, i, j]
+    return padded[:, :, high : high + size[0], wide : wide + size[1]]
+
+
+# %% answer="conv_product" wrong="the number of windows is left to reshape, which an empty batch doesn't tell"
+def convolve(images, weight, windows, groups):
+    count, outputs, counts = len(images), weight.shape[0], windows.counts(images.shape[2:])
+    depth = weight[0].numel()
+    columns = im2col(images, windows).reshape(count, groups, depth, -1)
+    kernels = weight.reshape(groups, outputs // groups, depth)
+    return (kernels @ columns).reshape(-1, outputs, *counts)
+
+
+# %% answer="conv_product" wrong="view, which refuses transposed weights"
+def convolve(images, weight, windows, groups):
+    count, outputs, counts = len(images), weight.shape[0], windows.counts(images.shape[2:])
+    depth = weight[0].numel()
+    columns = im2col(images, windows).view(count, groups, depth, count_of(counts))
+    kernels = weight.view(groups, outputs // groups, depth)
+    return (kernels @ columns).view(count, outputs, *counts)
+
+
+# %% answer="conv_repair_fourier" wrong="the result has the dtype of the image, so integers are truncated"
+def fourier_convolution(image, kernel):
+    (high, wide), (kh, kw) = image.shape, kernel.shape
+    size = high + kh - 1, wide + kw - 1
+    spectrum = np.fft.rfft2(image, size) * np.fft.rfft2(np.flip(kernel), size)
+    return np.fft.irfft2(spectrum, size)[kh // 2 : kh // 2 + high, kw // 2 : kw // 2 + wide].astype(image.dtype)
+
+
+# %% answer="conv_repair_fourier" right="twice the size of the image"
+def fourier_convolution(image, kernel):
+    (high, wide), (kh, kw) = image.shape, kernel.shape
+    size = 2 * high, 2 * wide
+    spectrum = np.fft.fft2(image, size) * np.fft.fft2(kernel[::-1, ::-1], size)
+    return np.fft.ifft2(spectrum).real[kh // 2 : kh // 2 + high, kw // 2 : kw // 2 + wide]
+
+
+# %% answer="conv_transposed_and_pools" wrong="nan counts as minus infinity"
+def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1):
+    windows = windows_on(input, kernel_size, stride, padding, dilation)
+    found = seen(input, windows, float("-inf"))
+    found = found.masked_fill(found != found, float("-inf"))
+    return found.max(-2)[0].reshape(pooled(input, windows))
+
+
+# %% answer="conv_transposed_and_pools" right="a sum divided by the number of taps"
+def avg_pool2d(input, kernel_size, stride=None, padding=0):
+    windows = windows_on(input, kernel_size, stride, padding, 1)
+    return (seen(input, windows, 0.0).sum(-2) / float(count_of(windows.kernel))).reshape(pooled(input, windows))

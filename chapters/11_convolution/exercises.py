@@ -200,6 +200,12 @@ values["first column, minus infinity around"] = tried(first_column, float("-inf"
 values["type of float32 images' columns"] = tried(
     lambda: repr(convolution.im2col(images.float(), cases["plain"]).dtype)
 )
+values |= {"a kernel of one tap, after a write into the columns": None, "columns of transposed images": None}
+alone = convolution.Windows((1, 1), (1, 1), (0, 0), (1, 1))
+copied = images.clone()
+tried(lambda: convolution.im2col(copied, alone).fill_(-1.0))
+values["a kernel of one tap, after a write into the columns"] = copied[0, 0]
+values["columns of transposed images"] = tried(lambda: convolution.im2col(images.mT, cases["plain"])[1, :, 1])
 loops = tried(lambda: steps(48) - steps(8) > 10_000)  # instructions for 2,000 windows more
 values["a loop over the windows"] = loops
 check.show(values, text="The number of windows, what a place sees of the image, and the columns.")
@@ -442,7 +448,7 @@ def steps(length):
 
 
 def images_of(columns, windows):
-    images = convolution.col2im(columns, windows, size)
+    images = check.intact(convolution.col2im, columns, windows, size)
     return tuple(images.shape), images[0, 1], images.sum((2, 3))
 
 
@@ -675,6 +681,13 @@ for name, groups, options in [
     images, weight = rng.normal(size=(3, 4, 6, 7)), rng.normal(size=(kernels, 4 // groups, 3, 2))
     options["groups"] = groups
     values |= named(name, parts, look, functional.conv2d, images, weight, options)
+images, weight = rng.normal(size=(2, 4, 6, 7)), rng.normal(size=(3, 4, 2, 3))
+values["a transposed kernel and image"] = tried(
+    lambda: functional.conv2d(mytorch.tensor(images).mT, mytorch.tensor(weight).mT)[1, 1]
+)
+values["a batch of none"] = tried(
+    lambda: tuple(functional.conv2d(mytorch.tensor(images)[:0], mytorch.tensor(weight)).shape)
+)
 for name, groups, options in [
     ("back", 1, {"stride": 2, "padding": 1}),
     ("back, the larger size", 2, {"stride": (2, 3), "output_padding": (1, 2)}),
@@ -1103,6 +1116,7 @@ values = {"image": image, "the spot, blurred": np.asarray(blurred).round(9) + 0.
 for sides in ((3, 3), (1, 5), (7, 3)):
     kernel = rng.normal(size=sides).round(2)
     values |= {f"kernel {sides}": kernel, f"result {sides}": fourier_convolution(image, kernel)}
+values["an image of integers"] = fourier_convolution(spot.astype(np.int64), np.full((3, 3), 0.5))
 values["the result comes from the transforms of np.fft"] = not np.allclose(from_wrong_transforms, blurred)
 check.show(values, rtol=1e-6, atol=1e-9, text="The blurred spot; a random image with three kernels.")
 
@@ -1472,6 +1486,7 @@ cases = {
     "max of one image": both(functional.max_pool2d, images[0], kernel_size=3, stride=stride),
     "max of a batch of one": both(functional.max_pool2d, images[:1], kernel_size=2),
     "max of small numbers": both(functional.max_pool2d, images - 1e30, kernel_size=2, padding=1),
+    "max of nan": tried(functional.max_pool2d, mytorch.tensor([[[float("nan"), 1.0], [2.0, 3.0]]]), 2),
     "max of minus infinity": tried(functional.max_pool2d, mytorch.tensor([[[-np.inf] * 2] * 3]), 2, 1, 1),
     "max, a batch of none": both(functional.max_pool2d, images[:0], kernel_size=2),
     "max, too much padding": tried(functional.max_pool2d, images, 2, 2, 2),
