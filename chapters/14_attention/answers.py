@@ -1252,3 +1252,109 @@ class CachedAttention:
         ]
         y = torch.cat(pieces, 2)
         return self.layer.c_proj(y.transpose(1, 2).reshape(B, T, C))
+
+
+# %% answer="attention_scaled_dot_product" wrong="a row of nan counts as hidden"
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean, device=query.device).tril()
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores + additive(attn_mask, scores.dtype)
+    nowhere = ~(scores.detach() > -math.inf).any(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)
+    return dropout(weights, dropout_p) @ value
+
+
+# %% answer="attention_heads" right="view, which can always split the last dimension"
+def split_heads(x, heads):
+    return x.view(x.shape[0], x.shape[1], heads, -1).transpose(1, 2)
+
+
+# %% answer="attention_draw_tokens" wrong="normalizes before it adds up, so that rounding leaves the last fraction below 1"
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    check_weights(input, num_samples, replacement)
+    source, weights = generator or default_generator, on_host(input)
+    if replacement and num_samples > 1:
+        rows = np.atleast_2d(weights)
+        shares = np.cumsum(rows / rows.sum(-1, keepdims=True), -1)
+        drawn = source.uniform(len(rows) * num_samples, 53).reshape(len(rows), num_samples, 1)
+        places = (shares[:, None] < drawn).sum(-1).reshape(*input.shape[:-1], num_samples)
+    else:
+        with np.errstate(all="ignore"):
+            scores = weights / exponential(source, weights.size, weights.dtype).reshape(weights.shape)
+        places = np.argsort(-scores, -1, kind="stable")[..., :num_samples]
+    return new(places.astype(np.int64), input.device)
+
+
+# %% answer="attention_repair_mask" right="the lowest number, and weights of 0 afterwards"
+def padded_attention(query, key, value, padding):
+    hidden = padding.unsqueeze(1)
+    scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
+    scores = scores.masked_fill(hidden, torch.finfo(scores.dtype).min)
+    weights = scores.softmax(-1)
+    return weights.masked_fill(hidden, 0.0) @ value
+
+
+# %% answer="attention_repair_mask" wrong="cuts off as many keys at the end as there is padding, wherever it is"
+def padded_attention(query, key, value, padding):
+    out = []
+    for q, k, v, p in zip(query, key, value, padding):
+        if bool(p.all()):
+            out.append(torch.zeros(q.shape[0], v.shape[1]))
+        else:
+            n = int((~p).sum())
+            out.append((q @ k[:n].T / math.sqrt(q.shape[-1])).softmax(-1) @ v[:n])
+    return torch.stack(out)
+
+
+# %% answer="attention_repair_mask" wrong="computes in float32"
+def padded_attention(query, key, value, padding):
+    hidden = padding.unsqueeze(1)
+    scores = (query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])).float()
+    nothing = hidden.all(-1, keepdim=True)
+    weights = scores.masked_fill(hidden & ~nothing, -math.inf).softmax(-1)
+    return weights.masked_fill(nothing, 0.0).float() @ value.float()
+
+
+# %% answer="attention_module" wrong="always computes the weights, which are nan for a query with no key left"
+def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True):
+    single = query.ndim == 2
+    inputs = (query, key, value)
+    if single:
+        inputs = tuple(each.unsqueeze(0) for each in inputs)
+        if key_padding_mask is not None:
+            key_padding_mask = key_padding_mask.unsqueeze(0)
+    elif not self.batch_first:
+        inputs = tuple(each.transpose(0, 1) for each in inputs)
+    mask = self.merged(attn_mask, key_padding_mask, query.dtype)
+    output, weights = self.attend(*inputs, mask, True)
+    if not need_weights:
+        weights = None
+    elif average_attn_weights:
+        weights = weights.mean(1)
+    if single:
+        return output.squeeze(0), None if weights is None else weights.squeeze(0)
+    return (output if self.batch_first else output.transpose(0, 1)), weights
+
+
+# %% answer="attention_module" wrong="detaches the weights"
+def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True):
+    single = query.ndim == 2
+    inputs = (query, key, value)
+    if single:
+        inputs = tuple(each.unsqueeze(0) for each in inputs)
+        if key_padding_mask is not None:
+            key_padding_mask = key_padding_mask.unsqueeze(0)
+    elif not self.batch_first:
+        inputs = tuple(each.transpose(0, 1) for each in inputs)
+    mask = self.merged(attn_mask, key_padding_mask, inputs[0].dtype)
+    output, weights = self.attend(*inputs, mask, need_weights)
+    if weights is not None:
+        weights = weights.detach()
+        if average_attn_weights:
+            weights = weights.sum(1) / self.num_heads
+    if single:
+        return output[0], None if weights is None else weights[0]
+    return (output if self.batch_first else output.transpose(0, 1)), weights

@@ -182,6 +182,11 @@ for each in (mytorch.bfloat16, mytorch.float64):
     shown[f"result of {each}, masked, causal and with a float32 mask"] = [dtype_of(each, **mask) for mask in masks]
 bias[0], bias[0, 0] = np.finfo(np.float32).min, -np.inf  # low, but only the first key is hidden
 shown["a mask of very low values"] = attended(attn_mask=mytorch.tensor(bias))
+query, key = (mytorch.tensor(generator.normal(size=(size, E)).astype(np.float32)) for size in (L, S))
+query[0] = float("nan")
+shown["a query of nan, which no mask hides"] = mytorch.nn.functional.scaled_dot_product_attention(
+    query, key, key, attn_mask=mytorch.ones(L, S, dtype=mytorch.bool)
+)
 mytorch.manual_seed(check.seed())
 shown["dropout"] = attended(dropout_p=0.5)
 shown["dropout and a causal mask"] = attended((2,), dropout_p=0.5, is_causal=True)
@@ -954,6 +959,7 @@ check.show(
         "uniform numbers 0, ¼, ½, ¾": mytorch.tensor([1.0, 1.0, 2.0]).multinomial(
             4, True, generator=Given(0, 0.25, 0.5, 0.75)
         ),
+        "just below 1": mytorch.ones(12).multinomial(3, True, generator=Given(1 - 1e-12, 0.0)),
         "forty equal numbers": mytorch.ones(40).multinomial(40, generator=Given(0.25, 0.5)),
         "numbers equal in float32": mytorch.ones(2).multinomial(2, generator=Given(0.5 + 1e-9, 0.5)),
         "the same in float64": mytorch.ones(2).double().multinomial(2, generator=Given(0.5 + 1e-9, 0.5)),
@@ -1596,10 +1602,15 @@ query, key, value = (each.detach() for each in inputs)
 other = torch.where(padding.unsqueeze(-1), like_queries, key)
 far = torch.where(padding.unsqueeze(-1), key, -like_queries)
 farther = torch.where(padding.unsqueeze(-1), torch.zeros(E), torch.tensor([-(2.0**20), 0, 0]))  # scores of -600,000
+in_front = padding.flip(1)
+wide = [each.detach().double() for each in inputs]
 check.show(
     {
         "lengths": lengths,
         "output": output.detach(),
+        "with the padding in front": padded_attention(query, key, value, in_front),
+        "in float64": padded_attention(*wide, padding),
+        "one sentence": padded_attention(*(each[:1].detach() for each in inputs), padding[:1]),
         "the mean of ones": ones.detach(),
         "with other keys in the padding": padded_attention(query, other, value, padding),
         "with words far from the first query": padded_attention(query, far, value, padding),
@@ -2046,6 +2057,13 @@ check.show(
         "padding": looked(query, key, value, key_padding_mask=mytorch.tensor(padding)),
         "padding of (L, E)": looked(*single, key_padding_mask=mytorch.tensor(padding[0])),
         "both masks": looked(*turned, True, key_padding_mask=mytorch.tensor(padding), attn_mask=causal),
+        "no weights, the first query may look nowhere": looked(
+            query, key, value, need_weights=False, attn_mask=mytorch.arange(L).unsqueeze(1).repeat(1, S) == 0
+        ),
+        "gradients reach the weights": [
+            mytorch.nn.MultiheadAttention(E, heads)(query, key, value, average_attn_weights=each)[1].requires_grad
+            for each in (True, False)
+        ],
         "one layer, two inputs of the same shapes": again(query, key, value),
         "the dtype of a bfloat16 layer's output": dtype_of(mytorch.bfloat16),
     },
