@@ -446,3 +446,85 @@ def summaries(layer, sentences):
     _, h = layer(packed)
     rows = torch.cat([h[-2], h[-1]], 1)
     return rows[torch.tensor(order)]
+
+
+# %% answer="rnn_unroll" right="a list as the state, and no cat for full rows"
+def unroll(step, inputs, state, weight, bias, reverse=False):
+    outputs = []
+    for x in inputs[::-1] if reverse else inputs:
+        rows = len(x)
+        stepped = step(x, tuple(each[:rows] for each in state), weight, bias)
+        outputs.append(stepped[0])
+        state = [cat([new, old[rows:]]) if rows < len(old) else new for new, old in zip(stepped, state)]
+    if reverse:
+        outputs.reverse()
+    return outputs, state
+
+
+# %% answer="rnn_lstm_step" right="chunk along dimension 1"
+def lstm_step(x, state, weight, bias):
+    h, c = state
+    i, f, g, o = (x + linear(h, weight, bias)).chunk(4, 1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+# %% answer="rnn_gru_step" right="n - z n + z h"
+def gru_step(x, state, weight, bias):
+    (h,) = state
+    a, u = x.chunk(3, -1), linear(h, weight, bias).chunk(3, -1)
+    r, z = ((a[k] + u[k]).sigmoid() for k in (0, 1))
+    n = (a[2] + r * u[2]).tanh()
+    return (n - z * n + z * h,)
+
+
+# %% answer="rnn_by_hand" right="sums first, then products with the states before"
+def backward_through_time(x, h, W, U, g):
+    before = np.vstack([np.zeros((1, len(U))), h[:-1]])
+    sums = np.zeros(h.shape)
+    later = np.zeros(len(U))
+    for t in reversed(range(len(x))):
+        sums[t] = (g[t] + later) * (1 - h[t] ** 2)
+        later = sums[t] @ U
+    return sums.T @ x, sums.T @ before, sums @ W
+
+
+# %% answer="rnn_repair_neighbours" wrong="leaves the layer in evaluation mode"
+def summaries(layer, sentences):
+    layer.eval()
+    _, h = layer(rnn.pack_sequence(sentences, enforce_sorted=False))
+    return torch.cat([h[-2], h[-1]], 1)
+
+
+# %% answer="rnn_repair_neighbours" wrong="detaches the sentences"
+def summaries(layer, sentences):
+    sentences = [each.float().detach() for each in sentences]
+    _, h = layer(rnn.pack_sequence(sentences, enforce_sorted=False))
+    return torch.cat([h[-2], h[-1]], 1)
+
+
+# %% answer="rnn_measure_reach" right="torch.autograd.grad and a while"
+def half_life(layer):
+    x = torch.zeros(40, 1, 1, requires_grad=True)
+    (g,) = torch.autograd.grad(layer(x)[0][-1].sum(), x)
+    influence = g.flatten().abs().tolist()
+    steps = 0
+    while influence[-1 - steps] > influence[-1] / 2:
+        steps += 1
+    return steps
+
+
+# %% answer="rnn_layers" wrong="compares the first length alone, and takes only 0 for too short"
+def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
+    batch = input if batch_first else input.transpose(0, 1)
+    counts = lengths.tolist() if isinstance(lengths, Tensor) else list(lengths)
+    refuse(len(counts) != len(batch), f"Expected `len(lengths)` to be equal to batch_size, but got {len(counts)} (batch_size={len(batch)})")
+    refuse(0 in counts, "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
+    order = back = None
+    if not enforce_sorted:
+        order = tensor(counts).argsort(descending=True)
+        back = order.argsort()
+        batch, counts = index_select(batch, 0, order), sorted(counts, reverse=True)
+    refuse(counts[0] != max(counts), "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass")
+    sizes = [sum(count > step for count in counts) for step in range(counts[0])]
+    return PackedSequence(cat([batch[:size, step] for step, size in enumerate(sizes)]), tensor(sizes), order, back)

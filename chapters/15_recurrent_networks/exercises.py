@@ -712,10 +712,13 @@ torch.manual_seed(check.seed())
 layer = torch.nn.GRU(2, 3, num_layers=2, bidirectional=True)
 lengths = np.roll([3, 6, 2, 5], rng.choice([0, 1, 3])).tolist()  # sorting them isn't its own inverse
 sentences = [torch.tensor(rng.normal(size=(length, 2)).astype(np.float32)) for length in lengths]
+sentences[1].requires_grad_()
 rows = summaries(layer, sentences)
 values = {"lengths": lengths, "rows": rows.detach(), "the second one alone": summaries(layer, sentences[1:2]).detach()}
 rows.sum().backward()
 values["gradient of a weight"] = layer.weight_hh_l0_reverse.grad
+values["gradient of the second sentence"] = sentences[1].grad
+values["the layer is in training mode"] = layer.training
 values["rows of a single layer"] = summaries(torch.nn.GRU(2, 3, bidirectional=True), sentences).detach()
 check.show(values, rtol=1e-4, text="One row for each of four sentences, and for one of them alone.")
 
@@ -1222,6 +1225,8 @@ check.show(
         "packed, three lengths for four": packing(ragged, [3, 2, 1]),
         "packed, a length of 0": packing(ragged, [3, 2, 1, 0]),
         "packed, not sorted": packing(ragged, cycle),
+        "packed, not sorted after the first": packing(ragged, [5, 2, 3, 1]),
+        "packed, a negative length": packing(ragged, [3, 2, 1, -1]),
         "three sequences, padded": nn.utils.rnn.pad_sequence([ragged[:2, 0], ragged[:4, 1], ragged[:1, 2]]),
         "with batch_first and a padding value": nn.utils.rnn.pad_sequence([ragged[:2, 0], ragged[:3, 1]], True, 7.0),
         "indices, padded": nn.utils.rnn.pad_sequence([mytorch.tensor([3, 4]), mytorch.tensor([5])]),
