@@ -1229,3 +1229,189 @@ def info_nce(x, y, temperature):
     logits = torch.cat([x @ y.transpose(0, 1), y @ x.transpose(0, 1)]) / temperature
     n = x.shape[0]
     return -torch.log_softmax(logits, -1)[torch.arange(2 * n), torch.arange(2 * n) % n].mean()
+
+
+# %% answer="loss_nll_and_binary" wrong="any other reduction is none"
+def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
+    check_classes(input, target, weight, ignore_index)
+    target = target.reshape(()) if input.ndim == 1 else target
+    ignored = target == ignore_index
+    classes = target.long().masked_fill(ignored, 0)
+    dim = min(1, input.ndim - 1)
+    losses = -input.gather(dim, classes.unsqueeze(dim)).squeeze(dim)
+    weights = (~ignored).to(input.dtype)
+    if weight is not None:
+        weights = weights * weight[classes]
+    losses = (losses * weights).masked_fill(ignored, 0.0)
+    return losses.sum() / weights.sum() if reduction == "mean" else losses.sum() if reduction == "sum" else losses
+
+
+# %% answer="loss_nll_and_binary" wrong="squeezes every dimension of length 1"
+def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
+    check_classes(input, target, weight, ignore_index)
+    target = target.reshape(()) if input.ndim == 1 else target
+    ignored = target == ignore_index
+    classes = target.long().masked_fill(ignored, 0)
+    dim = min(1, input.ndim - 1)
+    losses = -input.gather(dim, classes.unsqueeze(dim)).squeeze()
+    weights = (~ignored).to(input.dtype)
+    if weight is not None:
+        weights = weights * weight[classes]
+    losses = (losses * weights).masked_fill(ignored, 0.0)
+    return losses.sum() / weights.sum() if reduction == "mean" else reduced(losses, reduction)
+
+
+# %% answer="loss_nll_and_binary" wrong="float32 logits, whatever their dtype"
+def binary_cross_entropy_with_logits(input, target, reduction="mean"):
+    if target.shape != input.shape:
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    x = input.float()
+    top = (-x).clamp(min=0)
+    return reduced(x - x * target + top + ((-top).exp() + (-x - top).exp()).log(), reduction)
+
+
+# %% answer="optim_sgd" wrong="the rate of the first step, kept in a mutable default"
+def sgd(x, g, state, group, seen={}):
+    momentum = group["momentum"]
+    lr = seen.setdefault(id(group), group["lr"])
+    if group["weight_decay"]:
+        g = g + group["weight_decay"] * x
+    if momentum:
+        b = state.get("momentum_buffer")
+        if b is None:
+            b = state["momentum_buffer"] = g.clone()
+        else:
+            b *= momentum
+            b += (1 - group["dampening"]) * g
+        g = g + momentum * b if group["nesterov"] else b
+    x -= lr * g
+
+
+# %% answer="optim_sgd" wrong="a float32 velocity"
+def sgd(x, g, state, group):
+    momentum = group["momentum"]
+    if group["weight_decay"]:
+        g = g + group["weight_decay"] * x
+    if momentum:
+        b = state.get("momentum_buffer")
+        if b is None:
+            b = state["momentum_buffer"] = g.clone().detach().float()
+        else:
+            b *= momentum
+            b += (1 - group["dampening"]) * g
+        g = g + momentum * b if group["nesterov"] else b
+    x -= group["lr"] * g
+
+
+# %% answer="optim_adam" right="each mean by mul_ and add_, the step count as an integer"
+def adam(x, g, state, group):
+    if "step" not in state:
+        state["step"] = zeros((), dtype=float32)
+        state["exp_avg"], state["exp_avg_sq"] = zeros_like(x), zeros_like(x)
+    b1, b2 = group["betas"]
+    if group["decoupled_weight_decay"]:
+        x -= group["lr"] * group["weight_decay"] * x
+    else:
+        g = g + group["weight_decay"] * x
+    state["step"] += 1
+    t = int(state["step"].item())
+    state["exp_avg"].mul_(b1).add_((1 - b1) * g)
+    state["exp_avg_sq"].mul_(b2).add_((1 - b2) * g * g)
+    x -= group["lr"] * (state["exp_avg"] / (1 - b1**t)) / ((state["exp_avg_sq"] / (1 - b2**t)).sqrt() + group["eps"])
+
+
+# %% answer="loss_repair_chunks" wrong="clears the gradients at the end, not at the beginning"
+def train_step(model, optimizer, chunks):
+    count = sum((targets != -1).sum().item() for _, targets in chunks)
+    total = 0.0
+    for inputs, targets in chunks:
+        loss = F.cross_entropy(model(inputs), targets, ignore_index=-1, reduction="sum") / count
+        loss.backward()
+        total += loss.item()
+    optimizer.step()
+    optimizer.zero_grad()
+    return total
+
+
+# %% answer="loss_repair_chunks" right="only the rows that count go through the model"
+def train_step(model, optimizer, chunks):
+    count = sum((targets != -1).sum().item() for _, targets in chunks)
+    model.zero_grad(set_to_none=False)
+    total = 0.0
+    for inputs, targets in chunks:
+        kept = targets != -1
+        if kept.any():
+            loss = F.cross_entropy(model(inputs[kept]), targets[kept], reduction="sum") / count
+            loss.backward()
+            total += loss.item()
+    optimizer.step()
+    return total
+
+
+# %% answer="optim_groups_and_state" wrong="appends the group before it looks for repeated parameters"
+def add_param_group(self, param_group):
+    given = param_group["params"]
+    parameters = [given] if isinstance(given, Tensor) else list(given)
+    for parameter in parameters:
+        if not isinstance(parameter, Tensor):
+            raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(parameter).__name__}")
+        if not parameter.is_leaf:
+            raise ValueError("can't optimize a non-leaf Tensor")
+    group = self.defaults | param_group | {"params": parameters}
+    self.param_groups.append(group)
+    every = [id(each) for group in self.param_groups for each in group["params"]]
+    if len({*every}) < len(every):
+        raise ValueError("some parameters appear in more than one parameter group")
+
+
+# %% answer="optim_groups_and_state" wrong="appends the group before it checks anything"
+def add_param_group(self, param_group):
+    given = param_group["params"]
+    parameters = [given] if isinstance(given, Tensor) else list(given)
+    known = {id(each) for group in self.param_groups for each in group["params"]}
+    self.param_groups.append(self.defaults | param_group | {"params": parameters})
+    for parameter in parameters:
+        if not isinstance(parameter, Tensor):
+            raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(parameter).__name__}")
+        if not parameter.is_leaf:
+            raise ValueError("can't optimize a non-leaf Tensor")
+    if any(id(parameter) in known for parameter in parameters):
+        raise ValueError("some parameters appear in more than one parameter group")
+
+
+# %% answer="optim_groups_and_state" wrong="frozen parameters keep their gradient"
+def zero_grad(self, set_to_none=True):
+    for group in self.param_groups:
+        for x in group["params"]:
+            if x.requires_grad:
+                if set_to_none:
+                    x.grad = None
+                elif x.grad is not None:
+                    x.grad = x.grad.detach().zero_()
+
+
+# %% answer="optim_groups_and_state" wrong="multiplies by 0, which leaves nan"
+def zero_grad(self, set_to_none=True):
+    for group in self.param_groups:
+        for x in group["params"]:
+            if set_to_none:
+                x.grad = None
+            elif x.grad is not None:
+                x.grad = x.grad.detach()
+                x.grad *= 0
+
+
+# %% answer="optim_groups_and_state" wrong="discards the earlier state before it checks the sizes"
+def load_state_dict(self, state_dict):
+    saved = state_dict["param_groups"]
+    self.state = defaultdict(dict)
+    if len(saved) != len(self.param_groups):
+        raise ValueError("loaded state dict has a different number of parameter groups")
+    for new, own in zip(saved, self.param_groups, strict=True):
+        if len(new["params"]) != len(own["params"]):
+            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+        own.update({name: value for name, value in new.items() if name != "params"})
+        for number, x in zip(new["params"], own["params"], strict=True):
+            for name, value in state_dict["state"].get(number, {}).items():
+                moves = isinstance(value, Tensor) and name != "step"
+                self.state[x][name] = value.to(x.dtype).to(x.device) if moves else value

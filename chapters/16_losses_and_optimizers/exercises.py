@@ -155,6 +155,13 @@ check.show(
         "one example": outcome("cross_entropy", logits[0], mytorch.tensor(1)),
         "one example, target in a row": outcome("cross_entropy", logits[0], mytorch.tensor([1])),
         "a single class": outcome("nll_loss", logits[:2, :1], mytorch.tensor([0, -100]), weight=weight[:1]),
+        "a batch of one": outcome("cross_entropy", logits[:1], mytorch.tensor([2]), reduction="none"),
+        "sequences of one position": outcome("nll_loss", sequence[..., :1], tokens[:, :1], reduction="none"),
+        "the dtypes of float64 losses": [
+            functional.nll_loss(mytorch.zeros(2, 3).double(), mytorch.tensor([0, 1])).dtype,
+            functional.binary_cross_entropy_with_logits(mytorch.zeros(2).double(), mytorch.ones(2)).dtype,
+        ],
+        "another reduction": check.error(functional.nll_loss, mytorch.zeros(1, 2), targets[:1] * 0, reduction="avg"),
         "no target counts": functional.nll_loss(mytorch.zeros(2, 3), mytorch.tensor([-100, -100])),
         "no such class": check.error(functional.nll_loss, mytorch.zeros(2, 3), mytorch.tensor([0, 3])),
         "binary logits": far,
@@ -373,6 +380,14 @@ for name, options in settings.items():
     untouched = [each.tolist() for each in given] == [push.tolist() for push in pushes]
     same = [x.data_ptr() == memory, len(velocities) < 2, untouched]
     shown[f"{name}: x and velocity in place, gradients untouched"] = same
+x = mytorch.tensor(start, dtype=mytorch.float64).requires_grad_()
+optimizer = mytorch.optim.SGD([x], lr=0.1, momentum=0.9)
+for push in pushes:
+    x.grad = mytorch.tensor(push, dtype=mytorch.float64)
+    optimizer.step()
+    optimizer.param_groups[0]["lr"] /= 2
+shown["in float64, with half of the rate after each step"] = x.detach()
+shown["the velocity in float64"] = optimizer.state[x]["momentum_buffer"]
 one = mytorch.tensor([[2.0]]).requires_grad_()
 one.grad = mytorch.tensor([[0.5]])
 mytorch.optim.SGD([one], lr=0.1, momentum=0.9).step()
@@ -1127,6 +1142,8 @@ for name, chunks in batches.items():
     optimizer.register_step_post_hook(lambda *_, steps=steps: steps.append(1))
     for noted in (seen, graphs, held):
         noted.clear()
+    if name != "even chunks":
+        model.bias.grad = torch.ones(classes)  # of an earlier backward pass
     loss = train_step(model, optimizer, chunks)
     values[name] = {
         "loss": loss,
@@ -1455,7 +1472,7 @@ def load_state_dict():
 
     Raises:
         ValueError: "loaded state dict has a different number of parameter groups", or "loaded state dict
-            contains a parameter group that doesn't match the size of optimizer's group".
+            contains a parameter group that doesn't match the size of optimizer's group". Then nothing has changed.
     """
 
 
@@ -1533,13 +1550,26 @@ def resumed(kind, convert=None, **options):
 
 def zeroed():
     a, b, _ = leaves()
-    a.grad = mytorch.ones(2, requires_grad=True) * 2
+    a.grad = mytorch.tensor([1.0, float("nan")], requires_grad=True) * 2
     memory = a.grad.data_ptr()
     optimizer = optim.SGD([{"params": a}, {"params": [b]}], lr=0.1)
     optimizer.zero_grad(set_to_none=False)
     kept = a.grad, a.grad.requires_grad, a.grad.data_ptr() == memory, b.grad
+    a.requires_grad_(False)  # a frozen one is reset as well
     optimizer.zero_grad()
     return kept, a.grad
+
+
+def refused():
+    """The groups after one was refused, and the state and options after a state dict was."""
+    a, b, _ = leaves()
+    optimizer = optim.SGD([a], lr=0.1, momentum=momentum)
+    steps(optimizer, [a], 1)
+    problems = [check.error(optimizer.add_param_group, {"params": each}) for each in ([b, a], [b, 3], [b, b * 2])]
+    other = optim.SGD([{"params": [a, b], "lr": 7.0}], lr=0.1).state_dict()
+    before = repr(other)
+    problems.append(check.error(optimizer.load_state_dict, other))
+    return problems, groups_of(optimizer), [sorted(each) for each in optimizer.state.values()], repr(other) == before
 
 
 def undone():
@@ -1588,6 +1618,7 @@ check.show(
         "not a leaf": told(lambda: added({"params": a}, {"params": b * 2})),
         "in two groups": told(lambda: added({"params": [a, b]}, {"params": [c, b]})),
         "zeros, then none": told(zeroed),
+        "what was refused changes nothing": told(refused),
         "saved, SGD": told(lambda: saved("SGD", momentum=momentum)),
         "saved, plain SGD": told(lambda: saved("SGD")),
         "saved, Adam": told(lambda: saved("Adam")),
