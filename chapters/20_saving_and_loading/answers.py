@@ -2267,3 +2267,137 @@ def save_checkpoint(disk, name, data):
     disk.sync("saving")
     disk.rename("saving", name)
     disk.sync(name)
+
+
+# %% answer="saving_safetensors" right="up to eight spaces"
+def save_file(tensors, filename, metadata=None):
+    refuse_shared(tensors)
+    header = {} if metadata is None else {"__metadata__": metadata}
+    data = b""
+    for name, x in tensors.items():
+        elements = on_host(x).tobytes()
+        header[name] = {"dtype": NAMES[x.dtype], "shape": list(x.shape), "data_offsets": [len(data), len(data) + len(elements)]}
+        data += elements
+    text = json.dumps(header).encode()
+    text += b" " * (8 - len(text) % 8)
+    with replacing(filename) as file:
+        file.write(len(text).to_bytes(8, "little") + text + data)
+
+
+# %% answer="saving_safetensors" wrong="skips each name that begins with two underscores"
+def load_file(filename, device="cpu"):
+    tensors = {}
+    with open(filename, "rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(length))
+        for name, about in header.items():
+            if name.startswith("__"):
+                continue
+            start, end = about["data_offsets"]
+            file.seek(8 + length + start)
+            elements = np.frombuffer(bytearray(file.read(end - start)), TYPES[about["dtype"]].numpy)
+            tensors[name] = from_array(move(elements.reshape(about["shape"]), device_type(device)))
+    return tensors
+
+
+# %% answer="saving_safetensors" right="all tensors in the bytes of the file, sorted by name"
+def load_file(filename, device="cpu"):
+    data = bytearray(open(filename, "rb").read())
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(bytes(data[8 : 8 + length]))
+    header.pop("__metadata__", None)
+    tensors = {}
+    for name, about in header.items():
+        start, end = about["data_offsets"]
+        part = memoryview(data)[8 + length + start : 8 + length + end]
+        elements = np.frombuffer(part, TYPES[about["dtype"]].numpy).reshape(about["shape"])
+        tensors[name] = from_array(move(elements, device_type(device)))
+    return dict(sorted(tensors.items()))
+
+
+# %% answer="saving_safetensors" wrong="the groups in the order of the alphabet"
+def refuse_shared(tensors):
+    names = {}
+    for name, x in tensors.items():
+        names.setdefault(id(x.storage), []).append(name)
+    shared = sorted([each for each in names.values() if len(each) > 1])
+    if shared:
+        raise RuntimeError("Some tensors share memory, this will lead to duplicate memory on disk and potential differences when loading them again: " + str(shared) + ".")
+
+
+# %% answer="saving_repair_prefixes" right="split at the first dot"
+def plain_names(state):
+    found = {}
+    for name, value in state.items():
+        found[name] = value
+    while found and (all(n.startswith("module.") for n in found) or all(n.startswith("_orig_mod.") for n in found)):
+        found = {n.split(".", 1)[1]: v for n, v in found.items()}
+    return found
+
+
+# %% answer="saving_repair_prefixes" wrong="copies the tensors"
+def plain_names(state):
+    import copy
+    state = {name: copy.deepcopy(value) for name, value in state.items()}
+    while state:
+        for prefix in ("module.", "_orig_mod."):
+            if all(name.startswith(prefix) for name in state):
+                state = {name.removeprefix(prefix): value for name, value in state.items()}
+                break
+        else:
+            break
+    return state
+
+
+# %% answer="saving_power_failure" right="another name, and a sync after the rename"
+def save_checkpoint(disk, name, data):
+    temporary = name + " of today"
+    disk.create(temporary)
+    disk.append(temporary, data)
+    disk.sync(temporary)
+    disk.rename(temporary, name)
+    disk.sync(name)
+
+
+# %% answer="saving_power_failure" right="saves nothing if the checkpoint is the same"
+def save_checkpoint(disk, name, data):
+    if disk.files.get(name) == data:
+        return
+    disk.create(name + ".tmp")
+    disk.append(name + ".tmp", data)
+    disk.sync(name + ".tmp")
+    disk.rename(name + ".tmp", name)
+
+
+# %% answer="saving_container" right="a list of storages, compared by is"
+def records_of(obj):
+    keys, kept = {}, []
+    program = io.BytesIO()
+
+    def key_of(storage):
+        for number, each in enumerate(kept):
+            if each is storage:
+                return str(number)
+        kept.append(storage)
+        return str(len(kept) - 1)
+
+    Pickler(program, key_of).dump(obj)
+    found = {"data.pkl": program.getvalue(), "byteorder": b"little"}
+    for number, storage in enumerate(kept):
+        found[f"data/{number}"] = library_of(storage.flat).to_numpy(storage.flat).tobytes()
+    found["version"] = b"3\n"
+    return found
+
+
+# %% answer="saving_container" right="as many elements as the reference says"
+def storage_reader(read, map_location=None):
+    storages = {}
+
+    def load_storage(reference):
+        _, kind, key, location, length = reference
+        if key not in storages:
+            flat = np.frombuffer(bytearray(read(f"data/{key}")), kind.numpy)[:length].copy()
+            storages[key] = Storage(move(flat, where_to(location, map_location)))
+        return storages[key]
+
+    return load_storage

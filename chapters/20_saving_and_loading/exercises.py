@@ -1017,6 +1017,7 @@ header = {
     "first": {"dtype": "F16", "shape": [2, 2], "data_offsets": [0, 8]},
     "last": {"dtype": "U8", "shape": [3], "data_offsets": [24, 27]},
     "empty": {"dtype": "F32", "shape": [0, 2], "data_offsets": [27, 27]},
+    "__w": {"dtype": "U8", "shape": [1], "data_offsets": [26, 27]},
 }
 text = json.dumps(header).encode()
 first, second = np.array([[1, 2], [3, size]], np.float16), np.array([7, -size])
@@ -1044,6 +1045,9 @@ check.show(
         ],
         "tied": refused({"wte": w, "bias": w.clone(), "head": w.t(), "other": mytorch.ones(1)}),
         "three and two": refused({"a": w, "b": tensors["t"], "c": w[1], "d": w, "e": tensors["t"]}),
+        "two pairs, not in the order of the alphabet": refused(
+            {"z": w, "b": tensors["t"], "y": w[0], "a": tensors["t"]}
+        ),
         "equal, but not tied": refused({"a": w, "b": w.clone()}),
         "loaded, and written to": {name: [str(x.dtype), x] for name, x in loaded.items()},
     },
@@ -1291,6 +1295,8 @@ values["compiled, with such a submodule"] = list(
 values["one name"] = list(plain_names({f"module._orig_mod.{layers[0]}": 1}))
 values["a name that the prefix continues"] = list(plain_names({f"modules.{each}": 1 for each in layers}))
 values["a prefix for each of two names"] = list(plain_names({"module.up": 1, "_orig_mod.down": 2}))
+weight = torch.ones(2)
+values["the tensors are the same"] = plain_names({"module.weight": weight})["weight"] is weight
 values["nothing"] = list(plain_names({}))
 check.show(values)
 
