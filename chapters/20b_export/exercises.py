@@ -129,6 +129,8 @@ check.show(
         "a string": protobuf.field(1, word).hex(),
         "a whole number as a float": protobuf.field(2, 3.0).hex(),
         "bytes": protobuf.field(9, bytes(generator.integers(0, 256, 200).astype(np.uint8))).hex(),
+        "a boolean, and a float of NumPy": [protobuf.field(3, True).hex(), protobuf.field(3, np.float64(half)).hex()],
+        "types": [type(each).__name__ for each in (protobuf.varint(300), protobuf.field(1, 300))],
         "an empty string": protobuf.field(4, "").hex(),
     },
     text="The bytes, each as two hexadecimal digits.",
@@ -353,6 +355,9 @@ shown = {
     ),
     "convolution, times a number for each column": folded(
         fusing.CONV2D, kernels, None, *geometry, 2, by=["mul"], shape=(outputs * 2,)
+    ),
+    "convolution, times a number for each column, in three dimensions": folded(
+        fusing.CONV2D, kernels, None, *geometry, 2, by=["mul"], shape=(1, 1, outputs * 2)
     ),
     "a constant minus a linear layer": folded(
         fusing.LINEAR, matrix, constant(outputs), by=["sub"], constant_first=True
@@ -869,6 +874,9 @@ layer = node("Gemm", ["x", "w", "b"], "z", {"transB": 1})
 shown |= {
     "one node": runtime.run_onnx(model([node("Relu", ["x"], "z", {})], {}, ["x"], ["z"]), x),
     "weights and an attribute": runtime.run_onnx(model([layer], {"w": weight, "b": bias}, ["x"], ["z"]), x),
+    "one model, two inputs": [
+        runtime.run_onnx(model([layer], {"w": weight, "b": bias}, ["x"], ["z"]), each) for each in (x, y)
+    ],
     "two inputs": runtime.run_onnx(model([node("Sub", ["y", "x"], "z", {})], {}, ["x", "y"], ["z"]), x, y),
     "two inputs, in the model's order": runtime.run_onnx(
         model([node("Sub", ["a", "x"], "z", {})], {}, ["x", "a"], ["z"]), x, y
@@ -1147,7 +1155,7 @@ def snapshot(model, example) -> bytes:
     ### END STUB
 
 
-# %% check="export_repair_snapshot" raises="NotImplementedError"
+# %% check="export_repair_snapshot" raises="NotImplementedError RuntimeError"
 generator = check.rng()
 mytorch.manual_seed(check.seed() % 1000)
 layers = mytorch.nn
@@ -1209,10 +1217,13 @@ mytorch.manual_seed(check.seed())
 example = mytorch.tensor(generator.normal(size=(8, 2, features)).astype(np.float32))
 given = example.clone()
 with mytorch.enable_grad():
+    model.first.register_forward_hook(lambda *_: None)
     file = snapshot(model, example)
     recording = [mytorch.is_grad_enabled()]
     of_one = snapshot(model, example[:1])
 other, evaluated = Sorted(), layers.Dropout(0.5).eval()
+misfit = layers.Sequential(layers.Dropout(0.5), layers.Linear(3, 2))
+problem = type(check.error(snapshot, misfit, mytorch.ones(2, 4))).__name__
 failed = check.error(snapshot, other, mytorch.ones(2, 3))
 next_numbers = mytorch.rand(3)
 with mytorch.no_grad():
@@ -1232,6 +1243,8 @@ values = {
     "gradients kept": [each.requires_grad and float(each.grad.sum()) == each.numel() for each in model.parameters()],
     "gradients are recorded afterwards, with and without them before": recording,
     "the next random numbers": next_numbers,
+    "hooks kept": len(model.first._forward_hooks),
+    "an example that doesn't fit, and the modes afterwards": [problem, [each.training for each in misfit.modules()]],
     "a model that can't be exported": type(failed).__name__,
     "its modules train afterwards": [each.training for each in other.modules()],
     "a model in evaluation trains afterwards": [each.training for each in evaluated.modules()],
