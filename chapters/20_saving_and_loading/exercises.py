@@ -1017,11 +1017,11 @@ header = {
     "first": {"dtype": "F16", "shape": [2, 2], "data_offsets": [0, 8]},
     "last": {"dtype": "U8", "shape": [3], "data_offsets": [24, 27]},
     "empty": {"dtype": "F32", "shape": [0, 2], "data_offsets": [27, 27]},
-    "__w": {"dtype": "U8", "shape": [1], "data_offsets": [26, 27]},
+    "__w": {"dtype": "U8", "shape": [1], "data_offsets": [27, 28]},
 }
 text = json.dumps(header).encode()
 first, second = np.array([[1, 2], [3, size]], np.float16), np.array([7, -size])
-path.write_bytes(len(text).to_bytes(8, "little") + text + first.tobytes() + second.tobytes() + bytes([9, 8, size]))
+path.write_bytes(len(text).to_bytes(8, "little") + text + first.tobytes() + second.tobytes() + bytes([9, 8, size, 3]))
 loaded = mytorch.safetensors.load_file(path)
 for each in loaded.values():
     each[:1] = 5

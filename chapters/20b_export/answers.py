@@ -2186,7 +2186,7 @@ def fold(step):
     return step
 
 
-# %% answer="export_protobuf" wrong="exact types: a boolean is bytes"
+# %% answer="export_protobuf" right="exact types"
 def field(number, value):
     if type(value) is float:
         return varint(number << 3 | 5) + struct.pack("<f", value)
