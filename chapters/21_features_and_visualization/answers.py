@@ -553,3 +553,172 @@ def watch(model, names):
 
     handles = [model.get_submodule(name).register_forward_hook(keep(name)) for name in names]
     return found, handles
+
+
+# %% answer="features_context" wrong="the empty name, which is the model itself, is skipped"
+def features(model, names):
+    table = dict(model.named_modules())
+    found = {}
+    for n in names:
+        model.get_submodule(n)
+    handles = [model.get_submodule(n).register_forward_hook(lambda m, a, r, n=n: found.update({n: r.detach().clone()})) for n in names if n]
+    try:
+        yield found
+    finally:
+        for h in handles: h.remove()
+
+
+# %% answer="features_context" wrong="the hooks stay after a KeyboardInterrupt, which is no Exception"
+def features(model, names):
+    modules, found = {name: model.get_submodule(name) for name in names}, {}
+    handles = [m.register_forward_hook(lambda mm, a, r, n=n: found.update({n: r.detach().clone()})) for n, m in modules.items()]
+    try:
+        yield found
+    except Exception:
+        for h in handles: h.remove()
+        raise
+    for h in handles: h.remove()
+
+
+# %% answer="features_context" right="an ExitStack of the handles' remove"
+from contextlib import ExitStack
+def features(model, names):
+    found = {}
+    def hook_for(name):
+        def hook(module, args, result):
+            found[name] = result.clone().detach()
+        return hook
+    modules = [model.get_submodule(name) for name in names]
+    with ExitStack() as stack:
+        for n, m in zip(names, modules):
+            stack.callback(m.register_forward_hook(hook_for(n)).remove)
+        yield found
+
+
+# %% answer="features_lora" wrong="the matrices of a layer on a GPU are on the CPU" spoils="__init__"
+def __init__(self, base, r, alpha):
+    super().__init__()
+    self.base = base.requires_grad_(False)
+    self.scaling = alpha / r
+    self.lora_A = Parameter(empty(r, base.in_features, dtype=base.weight.dtype))
+    self.lora_B = Parameter(zeros(base.out_features, r, dtype=base.weight.dtype))
+    draw([self.lora_A], base.in_features)
+
+
+# %% answer="features_lora" wrong="no gradient goes through the frozen layer to the input" spoils="forward"
+def forward(self, x):
+    return self.base(x.detach()) + linear(linear(x, self.lora_A), self.lora_B) * self.scaling
+
+
+# %% answer="features_lora" wrong="the frozen layer runs under no_grad" spoils="forward"
+def forward(self, x):
+    with no_grad():
+        out = self.base(x)
+    return out + linear(linear(x, self.lora_A), self.lora_B) * self.scaling
+
+
+# %% answer="features_lora" right="the base's weight and bias in place of a call"
+def forward(self, x):
+    return linear(x, self.base.weight, self.base.bias) + linear(linear(x, self.lora_A), self.lora_B) * self.scaling
+
+
+# %% answer="features_lora" wrong="the merged layer of a layer on a GPU is on the CPU" spoils="merge"
+@no_grad()
+def merge(self):
+    out = Linear(self.base.in_features, self.base.out_features, bias=self.base.bias is not None, dtype=self.base.weight.dtype)
+    out.weight.copy_(self.base.weight + self.scaling * (self.lora_B @ self.lora_A))
+    if out.bias is not None:
+        out.bias.copy_(self.base.bias)
+    return out
+
+
+# %% answer="features_lora" right="a new Linear, whose data is replaced"
+def merge(self):
+    w = (self.base.weight + self.scaling * (self.lora_B @ self.lora_A)).detach()
+    out = Linear(self.base.in_features, self.base.out_features, bias=self.base.bias is not None, dtype=w.dtype, device=w.device)
+    out.weight.data = w
+    if self.base.bias is not None:
+        out.bias.data = self.base.bias.detach().clone()
+    return out
+
+
+# %% answer="features_grad_cam" wrong="images that required gradients no longer do" spoils="saliency"
+def saliency(model, images, classes):
+    images.requires_grad_(True)
+    score = model(images).gather(1, classes.unsqueeze(1)).sum()
+    g = grad(score, images)[0]
+    images.requires_grad_(False)
+    return g.abs().amax(1)
+
+
+# %% answer="features_grad_cam" wrong="leaves the model in evaluation mode" spoils="saliency"
+def saliency(model, images, classes):
+    model.eval()
+    pixels = images.detach().clone().requires_grad_()
+    score = model(pixels).gather(1, classes.unsqueeze(1)).sum()
+    return grad(score, pixels)[0].abs().amax(1)
+
+
+# %% answer="features_grad_cam" wrong="clears the hooks of the layer, also those of others" spoils="grad_cam"
+def grad_cam(model, layer, images, classes):
+    seen = []
+    module = model.get_submodule(layer)
+    def hook(m, a, r):
+        seen.append(r.detach().requires_grad_())
+        return seen[-1].clone()
+    module.register_forward_hook(hook)
+    try:
+        scores = model(images).gather(1, classes.unsqueeze(1))
+    finally:
+        module._forward_hooks.clear()
+    (s,) = grad(scores.sum(), seen[0])
+    return relu((s.mean((2, 3), keepdim=True) * seen[0].detach()).sum(1))
+
+
+# %% answer="features_grad_cam" wrong="leaves the model frozen" spoils="grad_cam"
+def grad_cam(model, layer, images, classes):
+    model.requires_grad_(False)
+    seen = []
+    def hook(m, a, r):
+        seen.append(r.detach().requires_grad_())
+        return seen[-1].clone()
+    handle = model.get_submodule(layer).register_forward_hook(hook)
+    try:
+        scores = model(images).gather(1, classes.unsqueeze(1))
+    finally:
+        handle.remove()
+    (s,) = grad(scores.sum(), seen[0])
+    return relu((s.mean((2, 3), keepdim=True) * seen[0].detach()).sum(1))
+
+
+# %% answer="features_repair_hook" wrong="keeps nothing in evaluation"
+def watch(model, names):
+    found = {}
+    def keep(name):
+        def hook(module, args, result):
+            if module.training:
+                found[name] = result.detach().clone()
+        return hook
+    handles = [model.get_submodule(n).register_forward_hook(keep(n)) for n in names]
+    return found, handles
+
+
+# %% answer="features_repair_hook" right="copies into its own tensor of the pass before"
+def watch(model, names):
+    found = {}
+    def keep(name):
+        def hook(module, args, result):
+            with torch.no_grad():
+                if name in found and found[name].shape == result.shape:
+                    found[name].copy_(result)
+                else:
+                    found[name] = result.detach().clone()
+        return hook
+    handles = [model.get_submodule(n).register_forward_hook(keep(n)) for n in names]
+    return found, handles
+
+
+# %% answer="features_events" wrong="the time of the definition in place of the call" spoils="add_scalar"
+def add_scalar(self, tag, value, step, wall_time=None, now=time.time()):
+    point = message({1: message({1: tag, 2: float(value)})})
+    self.write(event(now if wall_time is None else wall_time, step=step, summary=point))

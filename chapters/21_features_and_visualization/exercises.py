@@ -131,7 +131,7 @@ def with_hooks(names, x, fail=None):
             model(x)
             if fail:
                 raise fail
-    except (ZeroDivisionError, AttributeError, RuntimeError) as error:
+    except (ZeroDivisionError, AttributeError, RuntimeError, KeyboardInterrupt) as error:
         return type(error).__name__
     return found
 
@@ -163,11 +163,14 @@ values = {
     "after a second call": latest["0"],
     "hooks in the block, and after it": [inside, hooks()],
     "filled after the block": not same,
-    "the block fails": [with_hooks(["0", "2"], x, each) for each in (ZeroDivisionError, RuntimeError)],
+    "the block fails": [
+        with_hooks(["0", "2"], x, each) for each in (ZeroDivisionError, RuntimeError, KeyboardInterrupt)
+    ],
     "hooks after that": hooks(),
     "a wrong name": with_hooks(["0", "9"], x),
     "hooks after a wrong name": hooks(),
     "one name": list(with_hooks(["2"], x)),
+    "the name of the model itself": with_hooks([""], x),
     "a module with two names": under_two_names,
     "the model is still in training mode": model.training,
 }
@@ -413,6 +416,20 @@ before = [each.clone() for each in base.parameters()]
 merged = layer.merge()
 without_bias = adapted(bias=False)[1].merge()
 rank_1 = mytorch.nn.LoRALinear(mytorch.nn.Linear(inputs, outputs), 1, alpha)
+given = x.clone().requires_grad_()
+layer(given).square().sum().backward()
+
+
+def on_a_gpu():
+    """The devices of an adapter's matrices and of its merged layer, or the error."""
+    mytorch.cuda.simulate(1)
+    try:
+        moved = mytorch.nn.LoRALinear(mytorch.nn.Linear(inputs, outputs).to("cuda"), r, alpha)
+        found = [each.device for each in (moved.lora_A, moved.lora_B, *moved.merge().parameters())]
+    except RuntimeError as error:
+        found = str(error)
+    mytorch.cuda.State.gpus = None
+    return found
 
 
 def changes():
@@ -443,6 +460,8 @@ check.show(
         "with B filled": layer(x).detach(),
         "of one row, and of one vector": [layer(x[:1, 0]).detach(), layer(x[0, 0]).detach()],
         "with r = 1": [rank_1.scaling, tuple(rank_1.lora_A.shape), tuple(rank_1.lora_B.shape)],
+        "gradient of the input": given.grad,
+        "of a layer on a GPU: devices of A, B, and the merged weight and bias": on_a_gpu(),
         "intermediate results of shape (out, in)": products(layer).count((outputs, inputs)),
         "merged": merged(x).detach(),
         "merged weight": merged.weight.detach().clone(),
@@ -615,7 +634,7 @@ def saliency():
     """The gradient of each image's logit for its class, at each pixel: its absolute value, the largest of the channels.
 
     Images (N, C, H, W) and classes (N,) give (N, H, W). `model(images)` returns logits (N, classes). The given images
-    aren't changed, and they don't require gradients afterwards. No parameter's `.grad` is changed: `grad(result,
+    aren't changed, and neither is whether they require gradients. No parameter's `.grad` is changed: `grad(result,
     tensor)` returns a tuple of gradients and writes nothing.
     """
 
@@ -652,19 +671,22 @@ classes = mytorch.tensor(generator.permutation(3))
 
 earlier = mytorch.ones(3)
 model[2].bias.grad = earlier.clone()  # for instance from a training step
+body[2].register_forward_hook(lambda module, args, result: None)  # a hook of the caller's own, which stays
 
 
 def traces():
     hooks = sum(len(module._forward_hooks) for module in model.modules())
     kept = model[2].bias.grad is not None and bool((model[2].bias.grad == earlier).all())
-    return [sum(each.grad is not None for each in model.parameters()), kept, hooks, images.requires_grad]
+    frozen = sum(not each.requires_grad for each in model.parameters())
+    gradients = sum(each.grad is not None for each in model.parameters())
+    return [gradients, kept, hooks, images.requires_grad, frozen, model.training]
 
 
 found = {
     "classes": classes,
     "saliency": mytorch.utils.saliency(model, images, classes),
     "saliency of one image": mytorch.utils.saliency(model, images[:1], classes[:1]),
-    "side effects of saliency: gradients, the earlier one is kept, hooks, images": traces(),
+    "side effects of saliency: gradients, the earlier one is kept, hooks, images, frozen, training": traces(),
 }
 for place in ("0.0", "0.2"):
     heat = mytorch.utils.grad_cam(model, place, images, classes)
@@ -680,6 +702,7 @@ found["Grad-CAM of one image"] = mytorch.utils.grad_cam(model, "0.2", images[:1]
 watched = images.clone().requires_grad_()
 found["saliency of images that require gradients"] = mytorch.utils.saliency(model, watched, classes)
 found["Grad-CAM of images that require gradients"] = mytorch.utils.grad_cam(model, "0.2", watched, classes).detach()
+found["these images still require gradients, and have none"] = [watched.requires_grad, watched.grad is None]
 failed = check.error(mytorch.utils.grad_cam, model, "0.0", images[:, :, :5], classes)
 found["the model fails"] = type(failed).__name__
 found["side effects of that"] = traces()
@@ -1089,21 +1112,22 @@ writer = Memory()
 writer.add_scalar(tag, value, step, wall_time=moment)
 writer.add_scalar(tag, mytorch.tensor(value), step + 1, moment)
 writer.add_scalar(tag, 1, step, wall_time=0.0)
-writer.add_scalar(tag, value, step)
 writer.add_scalar(tag, value, 1, moment)
-late = struct.unpack("<d", writer.events[3][1:9])[0] - time.time() if len(writer.events[3]) > 9 else None
+before = time.time()
+writer.add_scalar(tag, value, step)
+now = struct.unpack("<d", writer.events[4][1:9])[0] if len(writer.events[4]) > 9 else None
 check.show(
     {
         "tag, value, step, time": [tag, value, step, moment],
         "an event with a step": board.event(moment, step=step).hex(" "),
         "with step 0": board.event(moment, step=0).hex(" "),
-        "a point of step 1": writer.events[4].hex(" "),
+        "a point of step 1": writer.events[3].hex(" "),
         "with a version": board.event(moment, file_version="brain.Event:2").hex(" "),
         "with a step and a summary": board.event(moment, step=step, summary=b"abc").hex(" "),
         "a point": writer.events[0].hex(" "),
         "the next one, a tensor": writer.events[1].hex(" "),
         "an integer, at time 0": writer.events[2].hex(" "),
-        "without a time: minutes from now": None if late is None else abs(round(late / 60)),
+        "without a time: the time of the call": now is not None and before <= now <= time.time(),
     },
     text="Events as bytes, in hexadecimal.",
 )
@@ -1213,7 +1237,7 @@ slopes = model[0].weight.grad
 kept = {name: value.detach().clone() for name, value in found.items()}
 second = model(batches[1])
 kept_second = found["0"].detach().clone() if "0" in found else None
-third = model(batches[2])
+third = model.eval()(batches[2])
 values = {
     "names": sorted(kept),
     "kept of the first layer": kept.get("0"),

@@ -893,3 +893,260 @@ def give_weights(self):
         for copy, weight in zip(self.copies, self.weights, strict=True):
             if weight.grad is not None:
                 weight.copy_(copy)
+
+
+# %% answer="sixteen_autocast" wrong="the device of the first tensor of all, which may be where autocast is off" spoils="cast_as_listed"
+def cast_as_listed(op, args, below):
+    every = list(tensors_in(args))
+    tensors = [t for t in every if may_be_cast(t)]
+    if not tensors:
+        return below(op, args)
+    kind = every[0].device.type
+    rule = LISTS[kind].get(op.__name__)
+    if rule:
+        target = rule(tensors, State.on[kind])
+        args = replace(args, lambda each: cast(each, target))
+    with autocast(kind, enabled=False):
+        return below(op, args)
+
+
+# %% answer="sixteen_autocast" wrong="autocast is off below for all types of devices" spoils="cast_as_listed"
+def cast_as_listed(op, args, below):
+    tensors = [t for t in tensors_in(args) if may_be_cast(t)]
+    if not tensors:
+        return below(op, args)
+    kind = tensors[0].device.type
+    rule = LISTS[kind].get(op.__name__)
+    if rule:
+        target = rule(tensors, State.on[kind])
+        args = replace(args, lambda each: cast(each, target))
+    was, State.on = State.on, {}
+    try:
+        return below(op, args)
+    finally:
+        State.on = was
+
+
+# %% answer="sixteen_autocast" wrong="the rule sees tensors that may not be cast" spoils="cast_as_listed"
+def cast_as_listed(op, args, below):
+    tensors = [t for t in tensors_in(args) if may_be_cast(t)]
+    if not tensors:
+        return below(op, args)
+    kind = tensors[0].device.type
+    rule = LISTS[kind].get(op.__name__)
+    if rule:
+        target = rule(list(tensors_in(args)), State.on[kind])
+        args = replace(args, lambda each: cast(each, target))
+    with autocast(kind, enabled=False):
+        return below(op, args)
+
+
+# %% answer="sixteen_autocast" wrong="the list of the CPU, whatever the device" spoils="cast_as_listed"
+def cast_as_listed(op, args, below):
+    tensors = [t for t in tensors_in(args) if may_be_cast(t)]
+    if not tensors:
+        return below(op, args)
+    kind = tensors[0].device.type
+    rule = LISTS["cpu"].get(op.__name__)
+    if rule:
+        target = rule(tensors, State.on[kind])
+        args = replace(args, lambda each: cast(each, target))
+    with autocast(kind, enabled=False):
+        return below(op, args)
+
+
+# %% answer="sixteen_autocast" wrong="removes the layer after the outermost block" spoils="__enter__ __exit__"
+def __enter__(self):
+    State.outer.append(State.on)
+    State.on = {k: v for k, v in State.on.items() if k != self.device_type}
+    if self.enabled:
+        State.on[self.device_type] = self.precision
+        fill("autocast", cast_as_listed)
+    return self
+
+def __exit__(self, *error):
+    State.on = State.outer.pop()
+    if not State.outer:
+        State.cast_weights.clear()
+        fill("autocast", None)
+
+
+# %% answer="sixteen_autocast" wrong="forgets the cast weights when autocast is on nowhere, though a block is open" spoils="__enter__ __exit__"
+def __enter__(self):
+    State.outer.append(State.on)
+    State.on = {k: v for k, v in State.on.items() if k != self.device_type}
+    if self.enabled:
+        State.on[self.device_type] = self.precision
+        fill("autocast", cast_as_listed)
+    return self
+
+def __exit__(self, *error):
+    State.on = State.outer.pop()
+    if not State.on:
+        State.cast_weights.clear()
+
+
+# %% answer="sixteen_autocast" wrong="a disabled block installs the layer" spoils="__enter__ __exit__"
+def __enter__(self):
+    State.outer.append(State.on)
+    State.on = {k: v for k, v in State.on.items() if k != self.device_type}
+    if self.enabled:
+        State.on[self.device_type] = self.precision
+    fill("autocast", cast_as_listed)
+    return self
+
+def __exit__(self, *error):
+    State.on = State.outer.pop()
+    if not State.outer:
+        State.cast_weights = {}
+    return False
+
+
+# %% answer="sixteen_scaler" wrong="new gradients in place of the old" spoils="unscale_"
+@no_grad()
+def unscale_(self, optimizer):
+    if not self.enabled:
+        return
+    if id(optimizer) in self.stepped:
+        raise RuntimeError("unscale_() is being called after step().")
+    if id(optimizer) in self.finite:
+        raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+    gs = [x.grad for g in optimizer.param_groups for x in g["params"] if x.grad is not None]
+    if any(g.dtype is float16 for g in gs):
+        raise ValueError("Attempting to unscale FP16 gradients.")
+    self.finite[id(optimizer)] = [bool(g.isfinite().all()) for g in gs]
+    for group in optimizer.param_groups:
+        for x in group["params"]:
+            if x.grad is not None:
+                x.grad = x.grad / self.factor
+
+
+# %% answer="sixteen_scaler" right="finite after the multiplication is finite before"
+@no_grad()
+def unscale_(self, optimizer):
+    if not self.enabled:
+        return
+    if id(optimizer) in self.stepped:
+        raise RuntimeError("unscale_() is being called after step().")
+    if id(optimizer) in self.finite:
+        raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+    gs = [x.grad for g in optimizer.param_groups for x in g["params"] if x.grad is not None]
+    if any(g.dtype is float16 for g in gs):
+        raise ValueError("Attempting to unscale FP16 gradients.")
+    for g in gs:
+        g.mul_(1 / self.factor)
+    self.finite[id(optimizer)] = [bool(g.isfinite().all()) for g in gs]
+
+
+# %% answer="sixteen_scaler" wrong="refuses every gradient of 16 bits" spoils="unscale_"
+@no_grad()
+def unscale_(self, optimizer):
+    if not self.enabled:
+        return
+    if id(optimizer) in self.stepped:
+        raise RuntimeError("unscale_() is being called after step().")
+    if id(optimizer) in self.finite:
+        raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+    gs = [x.grad for g in optimizer.param_groups for x in g["params"] if x.grad is not None]
+    if any(g.element_size() == 2 for g in gs):
+        raise ValueError("Attempting to unscale FP16 gradients.")
+    self.finite[id(optimizer)] = [bool(g.isfinite().all()) for g in gs]
+    for g in gs:
+        g.mul_(1 / self.factor)
+
+
+# %% answer="sixteen_scaler" wrong="refuses a closure when scaling is disabled" spoils="step"
+def step(self, optimizer, *args, **kwargs):
+    if "closure" in kwargs:
+        raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+    if not self.enabled:
+        return optimizer.step(*args, **kwargs)
+    if id(optimizer) in self.stepped:
+        raise RuntimeError("step() has already been called since the last update().")
+    if id(optimizer) not in self.finite:
+        self.unscale_(optimizer)
+    if not self.finite[id(optimizer)]:
+        raise AssertionError("No inf checks were recorded for this optimizer.")
+    self.stepped.add(id(optimizer))
+    return optimizer.step(*args, **kwargs) if all(self.finite[id(optimizer)]) else None
+
+
+# %% answer="sixteen_scaler" wrong="a step that failed without gradients counts as made" spoils="step"
+def step(self, optimizer, *args, **kwargs):
+    if not self.enabled:
+        return optimizer.step(*args, **kwargs)
+    if "closure" in kwargs:
+        raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+    if id(optimizer) in self.stepped:
+        raise RuntimeError("step() has already been called since the last update().")
+    if id(optimizer) not in self.finite:
+        self.unscale_(optimizer)
+    self.stepped.add(id(optimizer))
+    if not self.finite[id(optimizer)]:
+        raise AssertionError("No inf checks were recorded for this optimizer.")
+    return optimizer.step(*args, **kwargs) if all(self.finite[id(optimizer)]) else None
+
+
+# %% answer="sixteen_scaler" wrong="a scale is set only after a step" spoils="update"
+def update(self, new_scale=None):
+    if not self.enabled:
+        return
+    found = [each for flags in self.finite.values() for each in flags]
+    if not found:
+        raise AssertionError("No inf checks were recorded prior to update.")
+    if new_scale is not None:
+        self.factor = new_scale
+    elif not all(found):
+        self.factor, self.good_steps = self.factor * self.backoff_factor, 0
+    else:
+        self.good_steps += 1
+        if self.good_steps == self.growth_interval:
+            self.factor, self.good_steps = self.factor * self.growth_factor, 0
+    self.finite, self.stepped = {}, set()
+
+
+# %% answer="sixteen_master" wrong="takes the gradients away from the weights" spoils="take_gradients"
+def take_gradients(self):
+    for w, c in zip(self.weights, self.copies):
+        c.grad = None if w.grad is None else w.grad.float()
+        w.grad = None
+
+
+# %% answer="sixteen_master" wrong="gives the weights new memory" spoils="give_weights"
+def give_weights(self):
+    for w, c in zip(self.weights, self.copies):
+        w.data = c.detach().to(w.dtype)
+
+
+# %% answer="sixteen_rounding" wrong="a matrix becomes a vector" spoils="nearest"
+def nearest(x):
+    flat = x.array.reshape(-1)
+    return from_array(cut(flat, 0x7FFF + (flat.view(np.uint32) >> 16 & 1)))
+
+
+# %% answer="sixteen_rounding" wrong="NumPy's generator, which manual_seed does not seed" spoils="stochastic_round"
+def stochastic_round(x):
+    extra = np.random.randint(0, 2**16, x.shape)
+    return from_array(cut(x.array, extra))
+
+
+# %% answer="sixteen_rounding" right="where chooses what is added"
+def nearest(x):
+    upper = x.array.view(np.uint32) >> np.uint32(16)
+    odd = upper & np.uint32(1)
+    extra = np.where(odd == 1, np.uint32(0x8000), np.uint32(0x7FFF))
+    return from_array(cut(x.array, extra))
+
+
+# %% answer="sixteen_repair_clip" wrong="clips each parameter by itself"
+def update(micro_batches, model, optimizer, scaler, max_norm):
+    optimizer.zero_grad()
+    for x, y in micro_batches:
+        with torch.autocast("cpu", dtype=torch.float16):
+            loss = nn.functional.mse_loss(model(x), y, reduction="sum") / len(micro_batches)
+        scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    norm = torch.stack([nn.utils.clip_grad_norm_([p], max_norm) for p in model.parameters()]).norm()
+    scaler.step(optimizer)
+    scaler.update()
+    return norm.item()

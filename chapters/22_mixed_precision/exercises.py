@@ -143,6 +143,29 @@ def seen(name, *args):
         return mode.cast_as_listed(Fake(name), args, below)
 
 
+def on_two_devices():
+    """The same with tensors on a simulated GPU: beside the CPU's, under CUDA's autocast, and under both."""
+    mytorch.cuda.simulate(1)
+    on_gpu = square.to("cuda")
+    found = [seen("matmul", on_gpu, x)]
+    with mytorch.autocast("cuda"):
+        found += [seen("matmul", x), seen("exp", on_gpu.half())]
+    mytorch.cuda.State.gpus = None
+    return found
+
+
+def around():
+    """Weights that are kept between blocks inside a disabled one, and whether each sort of block installs the layer."""
+    with mytorch.autocast("cpu", enabled=False):
+        with mytorch.autocast("cpu"):
+            mode.cast(weight, mytorch.bfloat16)
+        kept = len(mode.State.cast_weights)
+    found = [kept, len(mode.State.cast_weights), mytorch.dispatch.LAYERS["autocast"] is not None]
+    mytorch.dispatch.fill("autocast", None)
+    with mytorch.autocast("cpu", enabled=False):
+        return [*found, mytorch.dispatch.LAYERS["autocast"] is not None]
+
+
 def on():
     return [f"{kind} {precision}" for kind, precision in mode.State.on.items()]
 
@@ -219,11 +242,14 @@ shown = {"types under autocast": types, "gradient": weight.grad}
 shown["below matmul: types, and where autocast is on"] = seen("matmul", x, square.half())
 shown["below mse_loss"] = seen("mse_loss", x.bfloat16(), x, "mean")
 shown["below cat, a list"] = seen("cat", [x.bfloat16(), x], 0)
+shown["below cat, with a float64 tensor"] = seen("cat", [x.bfloat16(), x.double()], 0)
 shown["below exp, not listed"] = seen("exp", x)
+shown["below matmul and exp, with a GPU"] = on_two_devices()
 shown["below matmul of float64"] = seen("matmul", square.double(), square.double())
 shown["an operation that raises: the error, and what is on afterwards"] = failing_below()
 shown["blocks"], shown["an error inside"], shown["after it"] = blocks(), check.error(failing), on()
 shown["cast"] = casting()
+shown["weights kept in and after a disabled block; the layer after a block, and in a disabled one"] = around()
 check.show(shown, rtol=2e-2, atol=2e-2, text="The dtypes, and where autocast is on, inside and after blocks.")
 
 # %% [markdown] hint="sixteen_autocast"
@@ -509,8 +535,11 @@ def rounds(factors, before=lambda scaler, optimizer: None, **options):
 def unscaled(factor):
     parameters, optimizer, scaler = made()
     backward(parameters, scaler, factor)
+    before = [each.grad for each in parameters]
     scaler.unscale_(optimizer)
-    return [each.grad for each in parameters], scaler.finite[id(optimizer)], parameters[0].grad.requires_grad
+    gradients = [each.grad for each in parameters]
+    same = all(now is then for now, then in zip(gradients, before, strict=True))
+    return gradients, scaler.finite[id(optimizer)], gradients[0].requires_grad, same
 
 
 def unscaled_by_hand(number, **options):
@@ -554,10 +583,18 @@ def returned(enabled, factor):
     optimizer = mytorch.optim.SGD(parameters, lr=1.0)
     backward(parameters, scaler, factor)
     optimizer.step = lambda *args, **options: ["made", args, options]
-    result = scaler.step(optimizer, 1, two=2)
+    result = scaler.step(optimizer, 1, two=2, **({} if enabled else {"closure": 3}))
     scaler.unscale_(optimizer) if not enabled else None
     scaler.update()
     return result, scaler.get_scale(), parameters[1].grad
+
+
+def without_gradients():
+    """The errors of two steps in a row, and the scale that is then set by hand."""
+    _, optimizer, scaler = made()
+    errors = [check.error(scaler.step, optimizer) for _ in range(2)]
+    scaler.update(4.0)
+    return errors, scaler.get_scale(), len(scaler.finite)
 
 
 def set_to():
@@ -589,9 +626,10 @@ check.show(
         "unscaled after the step": calls("step", "unscale_"),
         "two steps": calls("step", "step"),
         "two steps, the first skipped": calls("step", "step", factor=infinite)[0],
-        "no gradients": calls("step", gradients=False)[0],
+        "no gradients: two steps, then a scale": without_gradients(),
         "update without a step": calls("update")[0],
         "float16 gradients": calls("unscale_", kind=half),
+        "bfloat16 gradients": calls("unscale_", kind=mytorch.bfloat16),
         "closure": calls("step", closure=None)[0],
         "scale set by hand, in the second round": set_to(),
     },
@@ -865,12 +903,14 @@ def several(kind):
     master = mytorch.amp.MasterWeights(weights)
     sum(weight * factor for factor, weight in enumerate(weights[:3])).sum().backward()  # none for the last
     master.take_gradients()
+    views = [weight.detach() for weight in weights]
     large = 2.0**20 if kind is mytorch.bfloat16 else 1.0  # more than float16 can hold
     with mytorch.no_grad():
         for number, copy in enumerate(master.copies, 5):
             copy.copy_(mytorch.tensor([number + 1 / 128, number * large]))  # bfloat16 can't represent the first
     master.give_weights()
-    return [copy.grad for copy in master.copies], [weight.detach().float() for weight in weights]
+    found = [[each.detach().float() for each in written] for written in (weights, views)]
+    return [copy.grad for copy in master.copies], *found
 
 
 def forgotten():
@@ -879,9 +919,10 @@ def forgotten():
     master = mytorch.amp.MasterWeights([weight])
     (weight * 2.0).sum().backward()
     master.take_gradients()
+    kept = weight.grad
     first, weight.grad = master.copies[0].grad, None
     master.take_gradients()
-    return first, master.copies[0].grad
+    return first, kept, master.copies[0].grad
 
 
 check.show(
@@ -889,8 +930,8 @@ check.show(
         "lr": lr,
         "bfloat16, 100 steps": trained(mytorch.bfloat16, 100),
         "float16, 3 steps": trained(mytorch.float16, 3),
-        "a gradient, then none": forgotten(),
-        "of four bfloat16 weights, the copies' gradients and the weights": several(mytorch.bfloat16),
+        "the copy's gradient, the weight's, then none": forgotten(),
+        "of four bfloat16 weights, the copies' gradients, the weights, and their memory": several(mytorch.bfloat16),
         "of four float16 weights": several(mytorch.float16),
     },
     text="One element of the weight and of its copy.",
@@ -976,7 +1017,7 @@ def stochastic_round():
     """A float32 tensor in bfloat16, each element rounded up or down at random, so that it is correct on average.
 
     `extra` consists of integers from 0 to 2¹⁶ - 1, all equally likely: `randint(low, high, size, device=...)`, which
-    excludes `high` itself.
+    excludes `high` itself. `manual_seed` determines them.
     """
 
 
@@ -1005,6 +1046,15 @@ def rare(steps):
     mytorch.manual_seed(check.seed())
     rounded = numbers(rounding.stochastic_round(mytorch.full((2**21,), 1 + steps * 2.0**-23)))
     return [bool((rounded > 1).any()), bool((rounded == 1).any())]
+
+
+def repeated():
+    """Whether the same seed rounds in the same way, and the next call in another."""
+    mytorch.manual_seed(check.seed())
+    first, second = (numbers(rounding.stochastic_round(mytorch.full((200,), 1 + 1 / 256))) for _ in range(2))
+    mytorch.manual_seed(check.seed())
+    again = numbers(rounding.stochastic_round(mytorch.full((200,), 1 + 1 / 256)))
+    return [bool((first == again).all()), bool((first == second).all())]
 
 
 def walk(steps=100):
@@ -1042,6 +1092,7 @@ check.show(
         "nearest, one number": numbers(rounding.nearest(one)),
         "nearest, from the middle": numbers(rounding.nearest(tensor(middle))),
         "nearest, special": numbers(rounding.nearest(tensor(special))),
+        "nearest, of a matrix": numbers(rounding.nearest(tensor(values[:6].reshape(2, 3)))),
         "rounded at random, a quarter of the spacing above 1": chances(1 + 1 / 512),
         "rounded at random, nine tenths of the spacing above 1": chances(1 + 0.9 / 128),
         "rounded at random, exactly 1.5": chances(1.5),
@@ -1051,6 +1102,7 @@ check.show(
             rounding.stochastic_round(mytorch.ones(2, 3)).dtype,
             tuple(check.intact(rounding.stochastic_round, mytorch.full((2, 1), 1.3)).shape),
         ],
+        "rounded at random, the same again: with the same seed, in the next call": repeated(),
         "1 after 100 steps of 0.001": walk(),
     },
     rtol=1e-6,
@@ -1195,14 +1247,16 @@ bad = [(x * 8, y * 0 + 30) for x, y in data]  # their gradients overflow when th
 
 
 def trained(batches, max_norm, init_scale=2.0**10):
-    model = nn.Linear(3, 1, bias=False)
+    model = nn.Linear(3, 1)
     with torch.no_grad():
         model.weight.copy_(torch.tensor(weights))
+        model.bias.fill_(0.5)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     scaler = torch.amp.GradScaler("cpu", init_scale=init_scale, growth_interval=2)
     norms = [update(each, model, optimizer, scaler, max_norm) for each in batches]
     finite = [round(norm, 1) if np.isfinite(norm) else "not finite" for norm in norms]
-    return {"norms": finite, "weights": model.weight, "scale": scaler.get_scale(), "training mode": model.training}
+    kept = {"scale": scaler.get_scale(), "training mode": model.training}
+    return {"norms": finite, "weights": model.weight, "bias": model.bias} | kept
 
 
 check.show(
