@@ -789,3 +789,88 @@ def best_number(run):
     total, busy = run(m)
     p = len(busy)
     return m, 1 - sum(busy) / p / total, (p - 1) / p
+
+
+# %% answer="shards_zero" right="divides the shard, after the sum"
+def mean_of_shard(gradient):
+    with no_grad():
+        chunks = in_shards(gradient.clone().contiguous())
+        reduce_scatter_ring(chunks)
+        return chunks[get_rank()] / get_world_size()
+
+
+# %% answer="shards_zero" right="gathers only what has moved"
+def step(self):
+    for s, w in zip(self.shards, self.params):
+        if w.grad is not None:
+            s.grad = mean_of_shard(w.grad).float()
+    self.optim.step()
+    for s, w in zip(self.shards, self.params):
+        if w.grad is not None:
+            gather_shards(s, w)
+        s.grad = None
+
+
+# %% answer="shards_fully" right="adds in place to the shard's gradient"
+def reduce_grad(self, whole):
+    mean = mean_of_shard(whole.grad)
+    if self.shard.grad is None:
+        self.shard.grad = mean
+    else:
+        self.shard.grad += mean
+    whole.grad = None
+    self.reshard()
+
+
+# %% answer="shards_build_mlp" wrong="only the first rank trains the second bias"
+class ParallelMLP(nn.Module):
+    def __init__(self, up, down):
+        super().__init__()
+        r, n = distributed.get_rank(), distributed.get_world_size()
+        h = up.weight.shape[0] // n
+        self.up_weight = nn.Parameter(up.weight.detach()[r * h:(r + 1) * h].clone())
+        self.up_bias = nn.Parameter(up.bias.detach()[r * h:(r + 1) * h].clone())
+        self.down_weight = nn.Parameter(down.weight.detach()[:, r * h:(r + 1) * h].clone())
+        self.down_bias = nn.Parameter(down.bias.detach().clone(), requires_grad=r == 0)
+    def forward(self, x):
+        x = distributed.CopyToRanks.apply(x)
+        y = nn.functional.gelu(x @ self.up_weight.T + self.up_bias) @ self.down_weight.T
+        return distributed.SumOverRanks.apply(y) + self.down_bias
+
+
+# %% answer="shards_build_mlp" right="slices in place of chunks"
+class ParallelMLP(nn.Module):
+    def __init__(self, up, down):
+        super().__init__()
+        r, n = distributed.get_rank(), distributed.get_world_size()
+        h = up.weight.shape[0] // n
+        own = slice(r * h, (r + 1) * h)
+        self.up_weight = nn.Parameter(up.weight.detach()[own].clone())
+        self.up_bias = nn.Parameter(up.bias.detach()[own].clone())
+        self.down_weight = nn.Parameter(down.weight.detach()[:, own].clone())
+        self.down_bias = nn.Parameter(down.bias.detach().clone())
+    def forward(self, x):
+        x = distributed.CopyToRanks.apply(x)
+        y = nn.functional.gelu(x @ self.up_weight.T + self.up_bias) @ self.down_weight.T
+        return distributed.SumOverRanks.apply(y) + self.down_bias
+
+
+# %% answer="shards_repair_clip" right="scales only where the norm is too large"
+def clip(sharded, replicated, max_norm):
+    s = [p for p in sharded if p.grad is not None]; r = [p for p in replicated if p.grad is not None]
+    total = library.zeros(1)
+    for p in s: total = total + (p.grad ** 2).sum()
+    distributed.all_reduce(total)
+    for p in r: total = total + (p.grad ** 2).sum()
+    norm = total.sqrt().reshape(())
+    if norm.item() > max_norm:
+        for p in s + r: p.grad *= max_norm / (norm.item() + 1e-6)
+    return norm
+
+
+# %% answer="shards_measure_bubble" wrong="the idle time of the busiest stage"
+def best_number(run):
+    best = min((2 ** p for p in range(9)), key=lambda m: run(m)[0])
+    t, b = run(best)
+    n = len(b)
+    return best, 1 - max(b) / t, (n - 1) / (best + n - 1)

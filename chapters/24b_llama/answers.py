@@ -506,3 +506,72 @@ def probabilities(logits, temperature=1, top_k=None, top_p=1):
     sums = p.gather(-1, order).cumsum(-1)
     p = p * (rank < 1 + (sums < top_p).sum(-1, keepdim=True))
     return p / p.sum(-1, keepdim=True)
+
+
+# %% answer="llama_rope" wrong="a dimension counted for four" spoils="rotate_half"
+def rotate_half(x):
+    from mytorch import cat
+    half = x.shape[-1] // 2
+    return cat([-x[..., half:], x[..., :half]], 1 if x.ndim < 4 else 3) if x.ndim > 1 else cat([-x[half:], x[:half]])
+
+
+# %% answer="llama_rope" right="chunks of the last dimension"
+def rotate_half(x):
+    from mytorch import cat
+    a, b = x.chunk(2, -1)
+    return cat((b * -1, a), dim=x.ndim - 1)
+
+
+# %% answer="llama_sampler" wrong="at temperature 0 the largest logit of the batch, not of the row"
+def probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        best = (logits == logits.max()).float()
+        return best / best.sum(-1, keepdim=True)
+    logits = logits / temperature
+    if top_k is not None:
+        least = logits.sort(-1, True)[0][:, min(top_k, logits.shape[-1]) - 1:][:, :1]
+        logits = logits.masked_fill(logits < least, -float("inf"))
+    p = softmax(logits, -1)
+    if top_p is not None:
+        s, order = p.sort(-1, True)
+        keep = s.cumsum(-1) - s < top_p
+        keep[:, 0] = True
+        low = s.masked_fill(~keep, 2.0).amin(-1, keepdim=True)
+        p = p.masked_fill(p < low, 0.0)
+        p = p / p.sum(-1, keepdim=True)
+    return p
+
+
+# %% answer="llama_speculative" wrong="without drafts it draws from another row"
+def speculate(p, q, drafted, chances, draw):
+    for i in range(len(q)):
+        t = drafted[i]
+        if chances[i] >= (p[i, t] / q[i, t]).item():
+            rest = (p[i] - q[i]).clamp(min=0)
+            return drafted[:i] + [draw(rest / rest.sum())]
+    return drafted + [draw(p[len(drafted) - 1 + 1 if drafted else -2])]
+
+
+# %% answer="llama_speculative" right="relu, and a list that grows"
+def speculate(p, q, drafted, chances, draw):
+    for i, (t, c) in enumerate(zip(drafted, chances)):
+        if c >= p[i, t] / q[i, t]:
+            rest = torch.relu(p[i] - q[i])
+            rest /= rest.sum()
+            return [*drafted[:i], draw(rest)]
+    drafted = list(drafted)
+    drafted.append(draw(p[len(q)]))
+    return drafted
+
+
+# %% answer="llama_repair_pieces" right="positions compared"
+def attend(q, k, v, padding):
+    T, S = q.shape[-2], k.shape[-2]
+    i = torch.arange(T)[:, None] + S - T
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=(torch.arange(S) <= i) & ~padding[:, None, None])
+
+
+# %% answer="llama_measure_width" right="the step of the width is the same for all heads"
+def widths(flops, budget, choices):
+    one, two = flops(choices[0], 1), flops(choices[0], 2)
+    return [1 + (budget - flops(kv, 1)) // (two - one) - (0 if kv == choices[0] else 0) for kv in choices]

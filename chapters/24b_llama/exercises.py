@@ -153,7 +153,7 @@ check.show(
         "cosines of theta 10,000": parts.rotary_tables(mytorch.tensor([3]), dim)[0],
         "tables of positions on a GPU": gpu_error or [each.device for each in tables],
         "halves": parts.rotate_half(mytorch.arange(6)),
-        "halves of a 4-d tensor": parts.rotate_half(x),
+        "halves of a 4-d and a 3-d tensor": [parts.rotate_half(x), parts.rotate_half(x[0])],
         "rotated": turned,
         "squared lengths": [(x * x).sum(-1), (turned * turned).sum(-1)],
         "attention scores after shifts of 0, 7 and 100": [score(shift) for shift in (0, 7, 100)],
@@ -573,6 +573,7 @@ shown["the same, logits lower by 200, top-k 2"] = choose(known - 200.0, top_k=2)
 shown["0.5 0.25 0.25, top-p 0.5"] = choose(mytorch.tensor([[2.0, 1.0, 1.0]]).log(), top_p=0.5)
 shown["the same, top-p 0"] = choose(known, top_p=0.0)
 shown["the same, temperature 2, top-k 3, top-p 0"] = choose(known, temperature=2.0, top_k=3, top_p=0.0)
+shown["the same, temperature 0"] = choose(known, temperature=0)
 shown["logits nearly equal, temperature 0"] = choose(mytorch.tensor([[1.0, 1.000001, 0.5]]), temperature=0)
 shown["large logits, temperature 0.01"] = choose(mytorch.tensor([[300.0, 299.0]]), temperature=0.01)
 shown["of the opposite scores"] = choose(-scores)
@@ -782,6 +783,7 @@ check.show(
         "the first is rejected": traced(first, second, [1, 0], [0.76, 0.1]),
         "a chance of exactly p / q": traced(quarter, half, [0], [0.5]),
         "p .5 .3 .1 .1, q .3 .2 .25 .25, the third is rejected": traced(wide, flat, [2], [0.9]),
+        "no drafts": traced(p[:1], q[:0], [], []),
         "just accepted": traced(first, second, [1, 0], [0.74, 0.9]),
         "p .6 .3 .1, q .2 .4 .4, two drafts: first tokens, tokens a round": frequencies(first, second),
     },

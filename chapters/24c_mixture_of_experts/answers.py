@@ -615,3 +615,132 @@ def route(logits, k, rule, bias=None):
     onehot = (chosen[:, :, None] == torch.arange(logits.shape[1])).to(scores.dtype)
     gates = (onehot * scores[:, None, :]).sum(2)
     return (gates if rule == "softmax" else gates / gates.sum(1)[:, None]), chosen
+
+
+# %% answer="moe_route" wrong="the bias counts with sigmoids alone"
+def route(logits, k, rule, bias=None):
+    s = logits.sigmoid() if rule == "sigmoid" else logits.softmax(-1)
+    c = (s + bias if bias is not None and rule == "sigmoid" else s).topk(k)[1]
+    g = s.gather(1, c)
+    if rule != "softmax":
+        g = g / g.sum(1, keepdim=True)
+    return g, c
+
+
+# %% answer="moe_route" wrong="no gradient through the sum"
+def route(logits, k, rule, bias=None):
+    s = logits.sigmoid() if rule == "sigmoid" else logits.softmax(-1)
+    c = (s if bias is None else s + bias).topk(k)[1]
+    g = s.gather(1, c)
+    if rule != "softmax":
+        g = g / g.sum(1, keepdim=True).detach()
+    return g, c
+
+
+# %% answer="moe_route" right="a softmax of the chosen logits, whose renormalized gates are the same"
+def route(logits, k, rule, bias=None):
+    s = logits.sigmoid() if rule == "sigmoid" else logits.softmax(-1)
+    c = (s if bias is None else s + bias.detach()).argsort(-1, True)[:, :k]
+    if rule == "renormalized":
+        return logits.gather(1, c).softmax(-1), c
+    g = s.gather(1, c)
+    return (g if rule == "softmax" else g / g.sum(1, keepdim=True)), c
+
+
+# %% answer="moe_dispatch" right="gates in the dtype of the rows"
+def dispatch(tokens, chosen, experts):
+    flat = chosen.flatten()
+    order = flat.argsort(stable=True)
+    return tokens[order // chosen.shape[1]], flat.bincount(minlength=experts), order
+
+def combine(rows, order, gates):
+    n, k = gates.shape
+    w = gates.to(rows.dtype).flatten()[order].unsqueeze(-1) * rows
+    return torch.zeros(n, rows.shape[1], dtype=rows.dtype).index_add(0, order // k, w)
+
+
+# %% answer="moe_dispatch" right="the inverse permutation, and a sum over k"
+def dispatch(tokens, chosen, experts):
+    n, k = chosen.shape
+    _, order = torch.sort(chosen.reshape(-1), stable=True)
+    counts = F.one_hot(chosen.reshape(-1), experts).sum(0)
+    return tokens.repeat_interleave(k, 0)[order], counts, order
+
+def combine(rows, order, gates):
+    n, k = gates.shape
+    back = rows[order.argsort()].reshape(n, k, rows.shape[1])
+    return (back * gates.unsqueeze(-1)).sum(1).to(rows.dtype)
+
+
+# %% answer="moe_repair_seats" wrong="seats of int32"
+def seats(chosen, real, experts, capacity):
+    n, k = chosen.shape
+    out = torch.full((n, k), -1, dtype=torch.int32)
+    taken = [0] * experts
+    for j in range(k):
+        for i in range(n):
+            e = int(chosen[i, j])
+            if real[i] and taken[e] < capacity:
+                out[i, j] = taken[e]
+                taken[e] += 1
+    return out
+
+
+# %% answer="moe_repair_seats" wrong="without a first choice there is no second"
+def seats(chosen, real, experts, capacity):
+    n, k = chosen.shape
+    out = torch.full((n, k), -1)
+    taken = [0] * experts
+    for j in range(k):
+        for i in range(n):
+            e = int(chosen[i, j])
+            if real[i] and taken[e] < capacity and (j == 0 or int(out[i, j - 1]) >= 0):
+                out[i, j] = taken[e]
+                taken[e] += 1
+    return out
+
+
+# %% answer="moe_repair_seats" right="loops over ranks and tokens"
+def seats(chosen, real, experts, capacity):
+    n, k = chosen.shape
+    out = torch.full((n, k), -1)
+    taken = [0] * experts
+    for j in range(k):
+        for i in range(n):
+            e = int(chosen[i, j])
+            if real[i] and taken[e] < capacity:
+                out[i, j] = taken[e]
+                taken[e] += 1
+    return out
+
+
+# %% answer="moe_traffic" wrong="once joins only neighbouring choices of a rank"
+def traffic(chosen, home, owner, ranks, token_bytes, once=False):
+    m = torch.zeros(ranks, ranks, dtype=torch.int64)
+    for t in range(len(home)):
+        to = owner[chosen[t]].tolist()
+        if once:
+            to = [r for i, r in enumerate(to) if i == 0 or r != to[i - 1]]
+        for r in to:
+            if r != int(home[t]):
+                m[int(home[t]), r] += token_bytes
+    return m
+
+def slowest(matrix, bandwidth):
+    return max(matrix.sum(0).max().item(), matrix.sum(1).max().item()) / bandwidth
+
+
+# %% answer="moe_dispatch" wrong="a loop over the tokens and their choices"
+def dispatch(tokens, chosen, experts):
+    flat = chosen.flatten()
+    order = flat.argsort(stable=True)
+    return tokens[order // chosen.shape[1]], flat.bincount(minlength=experts), order
+
+def combine(rows, order, gates):
+    n, k = gates.shape
+    out = [torch.zeros(rows.shape[1], dtype=rows.dtype) for _ in range(n)]
+    flat = gates.flatten()
+    for r in range(n * k):
+        i = int(order[r])
+        out[i // k] = out[i // k] + (flat[i] * rows[r]).to(rows.dtype)
+    return torch.stack(out) if n else rows[:0]

@@ -1351,3 +1351,108 @@ def group_size(p, share):
     if p in (0, 1):
         return None
     return max(2, math.ceil(math.log(1 - share) / math.log(max(p, 1 - p))))
+
+
+# %% answer="tune_chat" wrong="an open turn does not count as the last"
+def render(conversation, headers, end, limit, only_last=False):
+    size = lambda c: sum(1 if w is None else len(w) + 2 for _, w in c)
+    first = 1 if conversation and conversation[0][0] == "system" else 0
+    kept = list(conversation)
+    while size(kept) > limit:
+        del kept[first]
+    last = max((n for n, (r, w) in enumerate(kept) if r == "assistant" and w is not None), default=-1)
+    ids, labels = [], []
+    for n, (r, w) in enumerate(kept):
+        body = [] if w is None else [*w, end]
+        ids += [headers[r], *body]
+        t = (n == last) if only_last else r == "assistant"
+        labels += [-100, *(body if t else [-100] * len(body))]
+    return ids, labels
+
+
+# %% answer="tune_chat" wrong="cuts a conversation that has exactly as many tokens as the limit"
+def render(conversation, headers, end, limit, only_last=False):
+    size = lambda c: sum(1 if w is None else len(w) + 2 for _, w in c)
+    first = 1 if conversation and conversation[0][0] == "system" else 0
+    kept = list(conversation)
+    while size(kept) >= limit and len(kept) > first + 1:
+        del kept[first]
+    last = max((n for n, (r, w) in enumerate(kept) if r == "assistant"), default=-1)
+    ids, labels = [], []
+    for n, (r, w) in enumerate(kept):
+        body = [] if w is None else [*w, end]
+        ids += [headers[r], *body]
+        t = (n == last) if only_last else r == "assistant"
+        labels += [-100, *(body if t else [-100] * len(body))]
+    return ids, labels
+
+
+# %% answer="tune_chat" right="deletes turns from a copy"
+def render(conversation, headers, end, limit, only_last=False):
+    size = lambda c: sum(1 if w is None else len(w) + 2 for _, w in c)
+    first = 1 if conversation and conversation[0][0] == "system" else 0
+    kept = list(conversation)
+    while size(kept) > limit:
+        del kept[first]
+    last = max((n for n, (r, w) in enumerate(kept) if r == "assistant"), default=-1)
+    ids, labels = [], []
+    for n, (r, w) in enumerate(kept):
+        body = [] if w is None else [*w, end]
+        ids += [headers[r], *body]
+        t = (n == last) if only_last else r == "assistant"
+        labels += [-100, *(body if t else [-100] * len(body))]
+    return ids, labels
+
+
+# %% answer="tune_baseline" wrong="a nearly certain policy counts as certain"
+def policy_gradient(logits, rewards):
+    p = logits.softmax(0)
+    return p * (rewards - (p * rewards).sum())
+def variance(logits, rewards, baseline, group=1):
+    p = logits.softmax(0)
+    s = 1 - 2 * p + (p ** 2).sum()
+    return ((p * (rewards - baseline) ** 2 * s).sum() - (policy_gradient(logits, rewards) ** 2).sum()) / group
+def best_baseline(logits, rewards):
+    p = logits.softmax(0)
+    w = p * (1 - 2 * p + (p ** 2).sum())
+    if w.sum() < 1e-6: w = p
+    return (w * rewards).sum() / w.sum()
+
+
+# %% answer="tune_repair_loop" wrong="the sum of the groups' means"
+def update(logits, reference, sampled, scores, steps, rate, clip, beta):
+    logits = logits.detach()
+    old = logits.log_softmax(-1).gather(1, sampled)
+    pen = scores - beta * (old - reference.log_softmax(-1).gather(1, sampled))
+    adv = pen - pen.mean(1, keepdim=True)
+    for _ in range(steps):
+        leaf = logits.clone().requires_grad_()
+        ratio = (leaf.log_softmax(-1).gather(1, sampled) - old).exp()
+        obj = torch.minimum(ratio * adv, ratio.clamp(1 - clip, 1 + clip) * adv).mean(1).sum()
+        (g,) = torch.autograd.grad(obj, leaf)
+        logits = logits + rate * g
+    return logits
+
+
+# %% answer="tune_pass" wrong="the estimate of the mean number of correct samples"
+def pass_at_k(correct, n, k):
+    c = sum(correct) / len(correct)
+    return 1 - math.comb(n - round(c), k) / math.comb(n, k)
+def signal_rate(p, K):
+    return 1 - p ** K - (1 - p) ** K
+def group_size(p, share):
+    if p in (0, 1): return None
+    K = 1
+    while signal_rate(p, K) < share: K += 1
+    return K
+
+
+# %% answer="tune_pass" wrong="gives up at a group of 10,000"
+def pass_at_k(correct, n, k):
+    return sum(1 - math.comb(n - c, k) / math.comb(n, k) for c in correct) / len(correct)
+def signal_rate(p, K):
+    return 1 - p ** K - (1 - p) ** K
+def group_size(p, share):
+    for K in range(1, 10001):
+        if signal_rate(p, K) >= share: return K
+    return None

@@ -910,3 +910,151 @@ def first_difference(model, other, *inputs, tolerance=1e-4):
         model(*inputs)
         other(*inputs)
     return next((name for (name, a), (_, b) in zip(*seen) if not agree(a, b)), None)
+
+
+# %% answer="hub_permute" wrong="through float32, which rounds a float64 weight"
+def to_halves(weight, heads):
+    if weight.shape[0] % (2 * heads):
+        raise ValueError(f"{weight.shape[0]} rows are not {heads} heads of even width")
+    return weight.detach().float().unflatten(0, (heads, -1, 2)).transpose(1, 2).flatten(0, 2).to(weight.dtype)
+
+def to_pairs(weight, heads):
+    if weight.shape[0] % (2 * heads):
+        raise ValueError(f"{weight.shape[0]} rows are not {heads} heads of even width")
+    return weight.unflatten(0, (heads, 2, -1)).transpose(1, 2).flatten(0, 2)
+
+
+# %% answer="hub_permute" right="an index of the rows, and its inverse"
+def to_halves(weight, heads):
+    n = weight.shape[0]
+    if n % (2 * heads):
+        raise ValueError(f"{n} rows are not {heads} heads of even width")
+    rows = torch.arange(n).reshape(heads, n // heads)
+    return weight[torch.cat([rows[:, 0::2], rows[:, 1::2]], 1).flatten()]
+
+def to_pairs(weight, heads):
+    n = weight.shape[0]
+    if n % (2 * heads):
+        raise ValueError(f"{n} rows are not {heads} heads of even width")
+    rows = torch.arange(n).reshape(heads, n // heads)
+    return weight[torch.cat([rows[:, 0::2], rows[:, 1::2]], 1).flatten().argsort()]
+
+
+# %% answer="hub_convert" wrong="drops every name with rotary, and finds a name at the start of another"
+def to_meta(state, config, to_pairs):
+    import re
+    t = {"input_layernorm": "attention_norm", "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attention.wq", "self_attn.k_proj": "attention.wk", "self_attn.v_proj": "attention.wv", "self_attn.o_proj": "attention.wo", "mlp.gate_proj": "feed_forward.w1", "mlp.down_proj": "feed_forward.w2", "mlp.up_proj": "feed_forward.w3"}
+    o = {"model.embed_tokens": "tok_embeddings", "model.norm": "norm", "lm_head": "output"}
+    h = config["num_attention_heads"]
+    kv = config.get("num_key_value_heads") or h
+    out = {}
+    for n, x in state.items():
+        if "inv_freq" in n or "rotary" in n: continue
+        m = re.match(r"model\.layers\.(\d+)\.(.*)\.(weight|bias)", n)
+        if m and m[2] in t:
+            y = to_pairs(x, h if "q_proj" in n else kv) if "q_proj" in n or "k_proj" in n else x
+            out[f"layers.{m[1]}.{t[m[2]]}.{m[3]}"] = y
+        elif n.rpartition(".")[0] in o and n.rpartition(".")[2] in ("weight", "bias"):
+            out[o[n.rpartition(".")[0]] + "." + n.rpartition(".")[2]] = x
+        else:
+            raise KeyError(n)
+    if config.get("tie_word_embeddings"):
+        out["output.weight"] = out["tok_embeddings.weight"]
+    return out
+
+
+# %% answer="hub_convert" wrong="accepts any kind of tensor outside the layers"
+def to_meta(state, config, to_pairs):
+    import re
+    t = {"input_layernorm": "attention_norm", "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attention.wq", "self_attn.k_proj": "attention.wk", "self_attn.v_proj": "attention.wv", "self_attn.o_proj": "attention.wo", "mlp.gate_proj": "feed_forward.w1", "mlp.down_proj": "feed_forward.w2", "mlp.up_proj": "feed_forward.w3"}
+    o = {"model.embed_tokens": "tok_embeddings", "model.norm": "norm", "lm_head": "output"}
+    h = config["num_attention_heads"]
+    kv = config.get("num_key_value_heads") or h
+    out = {}
+    for n, x in state.items():
+        if n.endswith("rotary_emb.inv_freq"): continue
+        m = re.match(r"model\.layers\.(\d+)\.(.*)\.(weight|bias)$", n)
+        if m and m[2] in t:
+            y = to_pairs(x, h if "q_proj" in n else kv) if "q_proj" in n or "k_proj" in n else x
+            out[f"layers.{m[1]}.{t[m[2]]}.{m[3]}"] = y
+        elif n.rpartition(".")[0] in o:
+            out[o[n.rpartition(".")[0]] + "." + n.rpartition(".")[2]] = x
+        else:
+            raise KeyError(n)
+    if config.get("tie_word_embeddings"):
+        out["output.weight"] = out["tok_embeddings.weight"]
+    return out
+
+
+# %% answer="hub_accumulate" right="the sum is divided at the end"
+def accumulate(model, micro_batches):
+    micro_batches = iter(micro_batches)
+    micro_batches = list(micro_batches)
+    count = 0
+    for _, l in micro_batches:
+        count += (l != -100).sum().item() - (l[:, 0] != -100).sum().item()
+    total = 0.0
+    for t, l in micro_batches:
+        if not (l[:, 1:] != -100).any(): continue
+        loss = F.cross_entropy(model(t)[:, :-1].mT, l[:, 1:], reduction="sum")
+        (loss / count).backward()
+        total += loss.detach()
+    return float(total / count) if count else 0.0
+
+
+# %% answer="hub_accumulate" wrong="leaves the model in training mode"
+def accumulate(model, micro_batches):
+    count = sum(int((l[:, 1:] >= 0).sum()) for _, l in micro_batches)
+    total = 0.0
+    model.train()
+    for t, l in micro_batches:
+        if (l[:, 1:] >= 0).any():
+            loss = F.cross_entropy(model(t)[:, :-1].mT, l[:, 1:], reduction="sum") / count
+            loss.backward()
+            total += loss.item()
+    return total
+
+
+# %% answer="hub_bisect" right="hooks on both models before either runs"
+def first_difference(model, other, *inputs, tolerance=1e-4):
+    def tensors(o):
+        if isinstance(o, torch.Tensor): return [o.detach().clone()]
+        if isinstance(o, dict): o = list(o.values())
+        return [t for p in o for t in tensors(p)] if isinstance(o, (tuple, list)) else []
+    kept = {0: [], 1: []}
+    hooks = []
+    for i, m in enumerate((model, other)):
+        for n, mod in m.named_modules():
+            hooks.append(mod.register_forward_hook(lambda mm, a, o, n=n, i=i: kept[i].append((n, tensors(o)))))
+    try:
+        with torch.no_grad():
+            model(*inputs); other(*inputs)
+    finally:
+        for h in hooks: h.remove()
+    for (n, a), (_, b) in zip(kept[0], kept[1]):
+        for x, y in zip(a, b):
+            if x.shape != y.shape or not torch.allclose(x, y, rtol=0, atol=tolerance, equal_nan=True):
+                return n
+    return None
+
+
+# %% answer="hub_bisect" wrong="the hooks of the second model stay if the first raises"
+def first_difference(model, other, *inputs, tolerance=1e-4):
+    def tensors(o):
+        if isinstance(o, torch.Tensor): return [o.detach().clone()]
+        if isinstance(o, dict): o = list(o.values())
+        return [t for p in o for t in tensors(p)] if isinstance(o, (tuple, list)) else []
+    kept, hooks = [[], []], [[], []]
+    for i, m in enumerate((model, other)):
+        for n, mod in m.named_modules():
+            hooks[i].append(mod.register_forward_hook(lambda mm, a, o, n=n, i=i: kept[i].append((n, tensors(o)))))
+    for i, m in enumerate((model, other)):
+        try:
+            with torch.no_grad(): m(*inputs)
+        finally:
+            for h in hooks[i]: h.remove()
+    for (n, a), (_, b) in zip(*kept):
+        for x, y in zip(a, b):
+            if x.shape != y.shape or not torch.allclose(x, y, rtol=0, atol=tolerance, equal_nan=True):
+                return n
+    return None

@@ -147,6 +147,9 @@ for name, convert in (("halves", to_halves), ("pairs", to_pairs)):
     shown[f"one column, to {name}"] = convert(query[:, 1:2], heads)
     shown[f"too many rows, to {name}"] = check.error(convert, torch.zeros(3 * heads, 2), heads)
     shown[f"no heads fit, to {name}"] = check.error(convert, torch.zeros(4 * kv_heads + 1), kv_heads)
+for name, convert in (("halves", to_halves), ("pairs", to_pairs)):
+    same = torch.equal(convert(key, kv_heads).flatten().sort()[0], key.flatten().sort()[0])
+    shown[f"the key's numbers, exactly, to {name}"] = same
 shown["there and back"] = [(to_pairs(to_halves(query, heads), heads) - query).abs().max()]
 shown["query afterwards"] = torch.equal(query, kept)
 check.show(shown, text="The converted weights and biases.")
@@ -353,6 +356,10 @@ for wrong in (
     "model.layers.last.mlp.up_proj.weight",
     "model.layers.weight",
     "model.blocks.0.mlp.up_proj.weight",
+    "model.norm.scale",
+    "model.layers.0.mlp.up_proj.weight_scale",
+    "model.layers.0.self_attn.rotary_emb.scale",
+    "model.layers.0.rotary_emb.inv_freq.weight",
 ):
     shown[f"error of {wrong}"] = check.error(to_meta, {"model.norm.weight": drawn(2), wrong: drawn(2)}, grouped, marked)
 shown["the state dict afterwards"] = [list(state) == order, len(tied)]
@@ -863,6 +870,9 @@ model.zero_grad()
 accumulate(model, [(tokens[2:3], labels[2:3])])
 shown["nothing is predicted, no gradients before"] = [each.grad for each in model.parameters()]
 shown["no micro-batches"] = run([], 1.0)
+model.eval()
+shown["in evaluation mode"] = run(split(2, 2))
+model.train()
 shown["the loss is a float"] = all(floats[:-1])
 shown["the labels are as before"] = torch.equal(labels, given)
 passes, nodes, held = [], [], []
@@ -1148,6 +1158,8 @@ shown["a graph is recorded"] = graphs
 a, b, first, second = pair()
 second.raises = True
 shown["an error"] = check.error(first_difference, a, b, x)
+first.raises = True
+shown["an error of both"] = check.error(first_difference, a, b, x)
 shown["hooks left behind"] = sum(len(each._forward_hooks) for model in (a, b) for each in model.modules())
 check.show(shown, text="The names found for each kind of fault.")
 
