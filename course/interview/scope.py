@@ -79,6 +79,10 @@ UNASKED = frozenset(
         "In which order do the weights of PyTorch's LSTM hold its gates?",
         "A parameter group is added after the scheduler was made. What does the next `step` of a `LambdaLR` do?",
         "Where does a scheduler keep the initial rate?",
+        "What does `OneCycleLR` lower while it increases the learning rate?",
+        "By what factor does subtracting the group's mean scale GRPO's gradient for K = 4?",
+        "RoPE pairs neighbouring elements or splits a head into halves. "
+        "At which position do both give the same attention?",
     }
 )
 """Questions of the lessons that no interviewer asks: how to take an interview, and corners of an interface."""
