@@ -1641,15 +1641,6 @@ def col2im(columns, windows, size):
     return padded[:, :, high : high + size[0], wide : wide + size[1]]
 
 
-# %% answer="conv_product" wrong="the number of windows is left to reshape, which an empty batch doesn't tell"
-def convolve(images, weight, windows, groups):
-    count, outputs, counts = len(images), weight.shape[0], windows.counts(images.shape[2:])
-    depth = weight[0].numel()
-    columns = im2col(images, windows).reshape(count, groups, depth, -1)
-    kernels = weight.reshape(groups, outputs // groups, depth)
-    return (kernels @ columns).reshape(-1, outputs, *counts)
-
-
 # %% answer="conv_product" wrong="view, which refuses transposed weights"
 def convolve(images, weight, windows, groups):
     count, outputs, counts = len(images), weight.shape[0], windows.counts(images.shape[2:])

@@ -685,9 +685,6 @@ images, weight = rng.normal(size=(2, 4, 6, 7)), rng.normal(size=(3, 4, 2, 3))
 values["a transposed kernel and image"] = tried(
     lambda: functional.conv2d(mytorch.tensor(images).mT, mytorch.tensor(weight).mT)[1, 1]
 )
-values["a batch of none"] = tried(
-    lambda: tuple(functional.conv2d(mytorch.tensor(images)[:0], mytorch.tensor(weight)).shape)
-)
 for name, groups, options in [
     ("back", 1, {"stride": 2, "padding": 1}),
     ("back, the larger size", 2, {"stride": (2, 3), "output_padding": (1, 2)}),
