@@ -212,7 +212,7 @@ def _set_up(exercise: practice.Exercise) -> None:
 def _why_unanswered(exercise: practice.Exercise) -> str:
     """Why there is no answer to check, although an earlier one may still be in the kernel; empty if there is one."""
     shown = ran.on_screen.pop(exercise.name, None)
-    if _answer is None:
+    if _answer is None or (isinstance(_answer.error, NotImplementedError) and practice.exercise_of_stub(_answer.text)):
         return _WRITE
     if shown is not None and shown.strip() != _answer.text.strip():
         return ran.CHANGED

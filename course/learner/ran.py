@@ -56,6 +56,9 @@ def trouble(kind: Kind, run: CellRun) -> str:
     if run.error is not None and kind.must_run:
         told = f"{type(run.error).__name__}: {run.error}".rstrip(": ")
         return f"The cell with your answer stopped with {told}. Fix it and run it, then this one."
+    names = [] if kind.parts else kind.names  # of parts, what is there is graded
+    if missing := [f"`{name}`" for name in names if not re.search(rf"\b{re.escape(name)}\b", run.text)]:
+        return f"The cell with your answer does not define {', '.join(missing)}. Fix it and run it, then this one."
     return ""
 
 
@@ -99,7 +102,12 @@ def failed(gave: str, error: str) -> str:
     """What to say where a check could not work with an answer."""
     begun = f"{gave[0].upper()}{gave[1:]}; the check then" if gave else "The check of your answer"
     apart = f"\n{_APART}" if "does not require grad and does not have a grad_fn" in error else ""
-    return f"{begun} failed with {error}{apart}"
+    empty = (
+        "\nA function that doesn't `return` anything gives None."
+        if "` gave None" in gave and "'NoneType'" in error
+        else ""
+    )
+    return f"{begun} failed with {error}{apart}{empty}"
 
 
 def _article(value: Any) -> str:

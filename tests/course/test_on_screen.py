@@ -91,6 +91,13 @@ def test_what_ran_last_counts_and_the_setup_runs_by_itself(own_course: Course, k
     say(RIGHT, NAME)
     assert say(check).startswith("✓ Right")
 
+    say(RIGHT.replace("contiguous_strides", "contigous_strides"), NAME)  # the right one is still in the kernel
+    assert say(check) == (
+        "✗ The cell with your answer does not define `contiguous_strides`. Fix it and run it, then this one."
+    )
+    assert "def contiguous_strides" in practice.solution_path(own_course, NAME).read_text(encoding="utf-8")
+    say(RIGHT, NAME)
+
     def asked(text: str) -> str:
         ask = f"on_screen({json.dumps(NAME)}, {json.dumps(text)})"
         say(f'__import__("course.learner.lab", fromlist=["lab"]).{ask}', silent=True)
@@ -125,6 +132,12 @@ def test_an_answer_of_the_wrong_kind_is_told_in_words(own_course: Course, kernel
     raised = say("F.relu")
     assert "NameError" in raised and "`F` comes with `from minitorch.nn import functional as F`." in raised
     assert "`layout` comes with `from toy import layout`." in say("del layout\nlayout")
+
+
+def test_a_forgotten_return_is_told_in_words() -> None:
+    error = "AttributeError: 'NoneType' object has no attribute 'backward'"
+    assert ran.failed("your `f` gave None", error).endswith("A function that doesn't `return` anything gives None.")
+    assert "return" not in ran.failed("your `f` gave a Tensor", error)
 
 
 def test_a_result_outside_the_graph_is_told_in_words() -> None:

@@ -106,6 +106,14 @@ def test_what_is_not_answered_yet_is_said_without_a_traceback(
     assert verdicts(notebook) == {"running_mean": "✗ Not answered yet: this is the code that was given."}
 
 
+def test_the_stub_that_ran_is_not_answered_yet(own_course: Course, submission: Callable[..., Any]) -> None:
+    notebook = run_as_learner(own_course, submission())
+    (error,) = next(cell.outputs for cell in notebook.cells if cell.id == "predict_strides-check")
+    assert error.traceback == [
+        "✗ Not answered yet: write your answer into the cell above, run that cell, then this one."
+    ]
+
+
 def test_what_an_answer_raises_is_shown_as_ever(own_course: Course, submission: Callable[..., Any]) -> None:
     notebook = run_as_learner(own_course, submission(predict_strides="prediction = 1 / 0"))
     (error,) = next(cell.outputs for cell in notebook.cells if cell.id == "predict_strides")
