@@ -3071,3 +3071,70 @@ def shards(w_in, w_down, ways):
     gates, ups = (np.split(each, ways) for each in np.split(w_in, 2))
     downs = np.split(w_down, ways, 1)
     return [(np.concatenate([gate, up]), down) for gate, up, down in zip(gates, ups, downs, strict=True)]
+
+
+# %% answer="decoder_cross" wrong="masks with −1000"
+def cross(x, memory, x_real, memory_real, weights, heads):
+    B, T, _ = x.shape
+    S = memory.shape[1]
+
+    def split(a):
+        return a.reshape(B, a.shape[1], heads, -1).transpose(0, 2, 1, 3)
+
+    q, k, v = split(x @ weights["q"]), split(memory @ weights["k"]), split(memory @ weights["v"])
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    mask = memory_real[:, None, None, :]
+    p = softmax(np.where(mask, scores, -1e3))
+    p = np.where(memory_real.any(1)[:, None, None, None], p, 0.0)
+    v = np.where(memory_real[:, None, :, None], v, 0.0)
+    out = (p @ v).transpose(0, 2, 1, 3).reshape(B, T, -1) @ weights["out"] + weights["bias"]
+    return np.where(x_real[..., None], out, 0.0)
+
+
+# %% answer="decoder_moe" wrong="an expert whose capacity is 0 is called"
+def moe(x, router, experts, k, capacity=None):
+    logits = x @ router.T
+    top, chosen = logits.topk(k, dim=-1)
+    gates = top.softmax(-1)
+    out = x.clone()
+    load = torch.zeros(len(experts), dtype=torch.int64)
+    for e, expert in enumerate(experts):
+        tokens, slot = (chosen == e).nonzero(as_tuple=True)
+        if len(tokens) == 0:
+            continue
+        if capacity is not None:
+            tokens, slot = tokens[:capacity], slot[:capacity]
+        load[e] = len(tokens)
+        out = out.index_add(0, tokens, gates[tokens, slot][:, None] * expert(x[tokens]))
+    return out, load
+
+
+# %% answer="decoder_mla" wrong="values of all heads are expanded"
+def compress(x, start, w):
+    c = x @ w.down
+    c = c / np.sqrt((c * c).mean(-1, keepdims=True) + 1e-6) * w.norm
+    return c, rotate(x @ w.rotary_k, start)
+
+
+def naive(x, c, rotary, w):
+    T, S = x.shape[1], c.shape[1]
+    xh = x[:, None]
+    q = xh @ w.q
+    qr = rotate(xh @ w.rotary_q, S - T)
+    k, v = c[:, None] @ w.up_k, c[:, None] @ w.up_v
+    s = q @ k.swapaxes(-1, -2) + qr @ rotary[:, None].swapaxes(-1, -2)
+    p = softmax(causal(s / np.sqrt(q.shape[-1] + qr.shape[-1])))
+    return (p @ v @ w.out).sum(1)
+
+
+def absorb(x, start, w):
+    scale = 1 / np.sqrt(w.q.shape[-1] + w.rotary_q.shape[-1])
+    xh = x[:, None]
+    q = xh @ w.q @ w.up_k.swapaxes(-1, -2)
+    return q * scale, rotate(xh @ w.rotary_q, start) * scale
+
+
+def attend(q, q_rotary, c, rotary, w):
+    s = q @ c[:, None].swapaxes(-1, -2) + q_rotary @ rotary[:, None].swapaxes(-1, -2)
+    p = softmax(causal(s))
+    return (p @ (c[:, None] @ w.up_v) @ w.out).sum(1)

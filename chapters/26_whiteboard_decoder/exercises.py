@@ -117,7 +117,10 @@ deep, _ = moe(inputs, router, experts, 2)
 gradients = torch.autograd.grad((deep * probe).sum(), [inputs, matrices], allow_unused=True)
 with torch.no_grad():
     one, all_of_them = moe(x, router, experts, 1), moe(x, router, experts, E)
-    short, none_left = moe(x, router, experts, 2, 2), moe(x, router, experts, 3, 0)
+    short = moe(x, router, experts, 2, 2)
+    calls.clear()
+    none_left = moe(x, router, experts, 3, 0)
+    called_full = sorted(calls)
     crowded = moe(x[:1].expand(4, C) + 0.01 * probe[:4], router, experts, 2, 3)
     pair = torch.tensor([[3.0, 2.0, -1.0, -2.0], [3.0, -1.0, 2.0, -2.0]]) + 0.2 * probe[:2].tanh()
     half = moe(pair, torch.eye(E)[:, :C], experts, 2, 1)
@@ -137,7 +140,7 @@ check.show(
         "all experts": all_of_them,
         "a single expert": moe(x, router[:1], experts[:1], 1),
         "capacity 2": short,
-        "capacity 0": none_left,
+        "capacity 0, and the calls": [none_left, called_full],
         "four similar tokens, capacity 3": crowded,
         "two tokens that share one expert, capacity 1": half,
         "a single token, and the calls": [alone, called_alone],
@@ -427,6 +430,9 @@ check.show(
         "no padding": cross(x, memory, *everything, weights, 2),
         "one head": cross(x, memory, *everything, weights, 1),
         "large scores": cross(30 * x, memory, x_real, memory_real, weights, 3),
+        "scores far below 0": [
+            cross(sign * 3000 * x[:1], memory[:1], x_real[:1], np.arange(S)[None] == 2, weights, 3) for sign in (1, -1)
+        ],
         "one query, one real token": cross(
             x[1:2, 1:2], memory[1:2], x_real[1:2, 1:2], np.arange(S)[None] == 4, weights, 3
         ),
@@ -904,6 +910,8 @@ def attend(q: np.ndarray, q_rotary: np.ndarray, c: np.ndarray, rotary: np.ndarra
 
 
 # %% check="decoder_mla"
+import tracemalloc
+
 generator = check.rng()
 B, T, C, H, D, P, R, V = 2, 6, 5, 3, 8, 4, 7, 9
 shapes = {"q": (H, C, D), "rotary_q": (H, C, P), "down": (C, R), "norm": (R,), "rotary_k": (C, P)}
@@ -913,8 +921,18 @@ x = generator.normal(size=(B, T, C))
 c, rotary = generator.normal(size=(B, T, R)), generator.normal(size=(B, T, P))
 q, q_rotary = generator.normal(size=(B, H, 2, R)), generator.normal(size=(B, H, 2, P))
 probe = generator.normal(size=(H, C))
+wide = {"q": (64, 4, 4), "rotary_q": (64, 4, 4), "down": (4, 8), "norm": (8,), "rotary_k": (4, 4)}
+wide |= {"up_k": (64, 8, 4), "up_v": (64, 8, 32), "out": (64, 32, 4)}
+many = Latent(**{name: generator.normal(size=shape) for name, shape in wide.items()})
+cached = generator.normal(size=(1, 4000, 8)), generator.normal(size=(1, 4000, 4))
+queries = generator.normal(size=(1, 64, 1, 8)), generator.normal(size=(1, 64, 1, 4))
+tracemalloc.start()
+attend(*queries, *cached, many)
+held = tracemalloc.get_traced_memory()[1]
+tracemalloc.stop()
 check.show(
     {
+        "absorbed, memory for 4,000 tokens and 64 heads below that of all heads' values": held < 64 * 4000 * 32 * 8,
         "latents and rotary keys": compress(x, 0, w),
         "of later, tiny tokens": compress(1e-3 * x[:, 4:], 4, w),
         "naive, all tokens": check.intact(naive, x, c, rotary, w),
@@ -1975,7 +1993,7 @@ def batch_norm_backward(g, x, weight, eps):
     return gx, (g * y).sum(axes), g.sum(axes)
 
 
-# %% [markdown] exercise="decoder_positions" kind="build" points=3
+# %% [markdown] exercise="decoder_positions" kind="build" points=3 minutes=16
 # ### Exercise 7 · Positions: sines, ALiBi, T5's buckets
 # There are three ways to tell a transformer about positions without RoPE. `sines` is the table that the first transformer
 # adds to its embeddings. ALiBi subtracts slope · distance from each score, while T5 adds a learned number, one for each
@@ -3517,7 +3535,7 @@ def delta(q, k, v, beta):
     return np.concatenate(outputs, -2)
 
 
-# %% [markdown] exercise="decoder_stretch" kind="build" points=3
+# %% [markdown] exercise="decoder_stretch" kind="build" points=3 minutes=15
 # ### Exercise 11 · RoPE, four times as long: PI, NTK, YaRN
 # A model that was trained with RoPE on `original` positions should read `scale` times as many. *PI* divides every
 # frequency by the scale. *NTK* raises the base so that the slowest pair is divided by the scale and the fastest

@@ -3613,3 +3613,163 @@ def beam(logprobs, start, eos, width, length, alpha=0.0):
     finished += [(float(score) / length**alpha, row[1:].tolist()) for score, row in zip(sums[:, 0], prefixes)]
     finished.sort(key=lambda pair: pair[0], reverse=True)
     return [(tokens, score) for score, tokens in finished[:width]]
+
+
+# %% answer="serve_schedule" wrong="a lone request is never preempted"
+def plan(waiting, running, budget, free, size):
+    got = {}
+
+    def blocks(n):
+        return -(-n // size)
+
+    def room(r):
+        return min(r.pending, budget, (blocks(r.cached) + free) * size - r.cached)
+
+    def give(r, n):
+        nonlocal budget, free
+        got[r.name] = n
+        budget -= n
+        free -= blocks(r.cached + n) - blocks(r.cached)
+
+    preempted = False
+    order = [r for r in running if r.pending == 1] + [r for r in running if r.pending > 1]
+    for r in order:
+        while budget > 0 and r in running and (len(running) > 1 or room(r) > 0):
+            n = room(r)
+            if n > 0:
+                give(r, n)
+                break
+            victim = running.pop()
+            n = got.pop(victim.name, 0)
+            budget += n
+            free += blocks(victim.cached + n)
+            victim.cached = 0
+            waiting.insert(0, victim)
+            preempted = True
+    while not preempted and waiting and budget > 0:
+        n = room(waiting[0])
+        if n <= 0:
+            break
+        give(waiting[0], n)
+        running.append(waiting.pop(0))
+    return got
+
+
+# %% answer="serve_prefix" wrong="takes users from blocks that the match did not find"
+class Prefixes:
+    def __init__(self, size):
+        self.size, self.time = size, 0
+        self.entries = {}
+        self.used = {}
+        self.users = {}
+
+    def keys(self, tokens, salt=""):
+        out, parent = [], salt
+        for i in range(0, len(tokens) - self.size + 1, self.size):
+            parent = (parent, tuple(tokens[i : i + self.size]))
+            out.append(parent)
+        return out
+
+    def match(self, prompt, salt=""):
+        self.time += 1
+        blocks = []
+        for key in self.keys(prompt, salt)[: max(len(prompt) - 1, 0) // self.size]:
+            if key not in self.entries:
+                break
+            blocks.append(self.entries[key])
+            self.used[key] = self.time
+            self.users[key] += 1
+        return blocks
+
+    def insert(self, tokens, blocks, salt=""):
+        self.time += 1
+        for key, block in zip(self.keys(tokens, salt), blocks):
+            if key not in self.entries:
+                self.entries[key] = block
+                self.users[key] = 0
+            self.used[key] = self.time
+
+    def release(self, prompt, count, salt=""):
+        for key in self.keys(prompt, salt):
+            if key in self.users and self.users[key] > 0:
+                self.users[key] -= 1
+
+    def evict(self, count):
+        gone = []
+        while len(gone) < count:
+            parents = {key[0] for key in self.entries}
+            leaves = [key for key in self.entries if not self.users[key] and key not in parents]
+            if not leaves:
+                break
+            key = min(leaves, key=lambda each: (self.used[each], self.entries[each]))
+            gone.append(self.entries.pop(key))
+            del self.used[key], self.users[key]
+        return gone
+
+
+# %% answer="serve_prefix" wrong="only the last block is used"
+class Prefixes:
+    def __init__(self, size):
+        self.size, self.time = size, 0
+        self.entries = {}
+        self.used = {}
+        self.users = {}
+
+    def keys(self, tokens, salt=""):
+        out, parent = [], salt
+        for i in range(0, len(tokens) - self.size + 1, self.size):
+            parent = (parent, tuple(tokens[i : i + self.size]))
+            out.append(parent)
+        return out
+
+    def match(self, prompt, salt=""):
+        self.time += 1
+        blocks = []
+        for key in self.keys(prompt, salt)[: max(len(prompt) - 1, 0) // self.size]:
+            if key not in self.entries:
+                break
+            blocks.append(self.entries[key])
+            self.users[key] += 1
+            last = key
+        if blocks:
+            self.used[last] = self.time
+        return blocks
+
+    def insert(self, tokens, blocks, salt=""):
+        self.time += 1
+        for key, block in zip(self.keys(tokens, salt), blocks):
+            if key not in self.entries:
+                self.entries[key] = block
+                self.users[key] = 0
+            self.used[key] = self.time
+
+    def release(self, prompt, count, salt=""):
+        for key in self.keys(prompt, salt)[:count]:
+            self.users[key] -= 1
+
+    def evict(self, count):
+        gone = []
+        while len(gone) < count:
+            parents = {key[0] for key in self.entries}
+            leaves = [key for key in self.entries if not self.users[key] and key not in parents]
+            if not leaves:
+                break
+            key = min(leaves, key=lambda each: (self.used[each], self.entries[each]))
+            gone.append(self.entries.pop(key))
+            del self.used[key], self.users[key]
+        return gone
+
+
+# %% answer="serve_processors" wrong="min-p of the likeliest token before the penalties"
+def process(logits, prompts, outputs, repetition=1.0, frequency=0.0, presence=0.0, temperature=1.0, min_p=0.0):
+    out, top = logits.copy(), logits.max(-1, keepdims=True) / temperature
+    for row, prompt, output in zip(out, prompts, outputs, strict=True):
+        seen = list({*prompt, *output})
+        row[seen] = np.where(row[seen] > 0, row[seen] / repetition, row[seen] * repetition)
+        for token in output:
+            row[token] -= frequency
+        row[list(set(output))] -= presence
+    out /= temperature
+    if min_p > 0:
+        out[out < top + np.log(min_p)] = -np.inf
+    return out

@@ -436,6 +436,8 @@ banned = np.array([[1000.0, -np.inf, -1000.0, 998.0]])
 shown["large, banned and small ones"] = np.asarray(
     process(banned, [[1]], [[1, 3]], 1.1, 0.2, 0.1, temperature=0.5, min_p=0.1)
 )
+top = np.array([[5.0, 3.0, 2.0, 0.0]])
+shown["min-p after a penalty of the likeliest token"] = process(top, [[]], [[0]], presence=4.0, min_p=0.2)
 shown["the opposite logits"] = process(-logits, prompts, outputs)
 shown["the logits are as they were"] = bool(np.array_equal(logits, before))
 check.show(shown, text="Logits after processing. Tokens 0 and 1 have a positive and a negative logit in each row.")
@@ -2250,6 +2252,20 @@ first = index.match([*system, *tail, 99])
 index.insert([*system, *tail], [3, 1, 6, 2])
 check.error(index.release, [*system, *tail, 99], len(first))
 shown["a release of the blocks that were found, and of no others"] = index.evict(9)
+index = fresh((system, [3, 1]))
+first = index.match([*system, *tail, 99])
+index.insert([*system, *tail], [3, 1, 6, 2])
+index.match([*system, *tail, 98])
+check.error(index.release, [*system, *tail, 99], len(first))
+shown["a release leaves the users of the other blocks"] = index.evict(9)
+index = fresh((system, [8, 1]), (other, [5]))
+held = index.match([*other, 99])
+check.error(index.release, system, len(index.match([*system, 99])))
+gone = index.evict(1)
+check.error(index.release, other, len(held))
+shown["a match is a use of all its blocks"] = [gone, index.evict(1)]
+index = fresh((system, [3, 1]))
+index.evict(9)
 shown["what evicted blocks leave behind"] = [len(index.entries), len(index.used), len(index.users)]
 index = fresh((system + tail, [3, 1, 4, 9]))
 index.match([*system, 99])
@@ -2970,6 +2986,7 @@ check.show(
         ),
         "the newest decode without a block": one([("d", 2, 3)], [("a", 5, 9, 2, 6), ("b", 3, 9, 2, 4)], 16, 0),
         "neither budget nor a block for the second": one([], [("a", 3, 9, 1, 3), ("b", 4, 9, 1, 4)], 1, 0),
+        "a lone request without a block": one([], [("a", 8, 9, 1, 8)], 10, 0),
         "two have to go": one([], [("a", 4, 9, 1, 4), ("b", 4, 9, 1, 4), ("c", 4, 9, 5, 8), ("e", 3, 9, 1, 0)], 16, 0),
         "a block is enough for one of two": one([], [("a", 4, 9, 1, 4), ("b", 4, 9, 1, 4), ("c", 6, 9, 1, 6)], 16, 1),
         "a preempted request comes back": one([("c", 3, 9, 3)], [("a", 4, 9, 2, 5)], 16, 3),

@@ -1577,7 +1577,7 @@ def ppo_loss(new, old, advantages, mask, values, old_values, returns, clip=0.2):
     return -policy / count, 0.5 * error.sum() / count, ((held < free).sum() / count).item()
 
 
-# %% [markdown] exercise="align_grpo" kind="build" points=4
+# %% [markdown] exercise="align_grpo" kind="build" points=4 minutes=20
 # ### Exercise 9 · GRPO and three corrections
 # GRPO samples K answers to each of G prompts and needs no value function: the advantage of an answer is its reward compared
 # with its group's. Write the advantages and the loss, with the switches of three papers: *Dr. GRPO* doesn't divide by the
@@ -2303,7 +2303,7 @@ def distill_loss(student, teacher, labels, temperature=2.0, alpha=0.5, reverse=F
     return alpha * temperature**2 * kl + (1 - alpha) * F.cross_entropy(student, labels)
 
 
-# %% [markdown] exercise="align_muon" kind="build" points=3
+# %% [markdown] exercise="align_muon" kind="build" points=3 minutes=15
 # ### Exercise 12 · Muon beside AdamW
 # Muon replaces a matrix's momentum by a nearly orthogonal matrix with the same singular vectors. Write the Newton–Schulz
 # iteration that does it without an SVD, and one step for the parameters of a model. Muon is for the hidden weight matrices.

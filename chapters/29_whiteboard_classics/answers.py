@@ -2138,3 +2138,130 @@ def knn(train, labels, queries, k, tile):
             votes = labels[near[row]]
             chosen[row] = votes[(votes[:, None] == votes).sum(1).argmax()]
     return near, chosen
+
+
+# %% answer="classics_split" wrong="equal gains are told apart by rounding"
+def best_split(x, labels, classes):
+    N, D = x.shape
+    none = -1, float("nan"), 0.0
+    if N < 2:
+        return none
+    hot = np.eye(classes)[labels]
+    total = hot.sum(0)
+    parent = 1 - ((total / N) ** 2).sum()
+    found = []
+    for f in range(D):
+        order = np.argsort(x[:, f], kind="stable")
+        v = x[order, f]
+        left = np.cumsum(hot[order], 0)[:-1]
+        n = np.arange(1, N)
+        right = total - left
+        m = N - n
+        impurity = (n - (left**2).sum(1) / n + m - (right**2).sum(1) / m) / N
+        gain = np.where(v[1:] > v[:-1], parent - impurity, -np.inf)
+        found.append((gain, (v[1:] + v[:-1]) / 2))
+    best = max((gain.max() for gain, _ in found), default=0.0)
+    if best <= 1e-12:
+        return none
+    for f, (gain, thresholds) in enumerate(found):
+        near = np.flatnonzero(gain == best)
+        if len(near):
+            return f, float(thresholds[near[0]]), float(gain[near[0]])
+
+
+# %% answer="classics_logistic" wrong="stops before the steps are done"
+def log_loss(scores, labels):
+    return float(np.logaddexp(0, np.where(labels == 1, -scores, scores)).sum())
+
+
+def newton(x, labels, l2, steps):
+    a = np.column_stack([x, np.ones(len(x))])
+    w = np.zeros(a.shape[1])
+    penalty = np.full(len(w), float(l2))
+    penalty[-1] = 0
+    for _ in range(steps):
+        s = a @ w
+        p = np.exp(-np.logaddexp(0, -s))
+        gradient = a.T @ (p - labels) + penalty * w
+        hessian = (a.T * (p * (1 - p))) @ a + np.diag(penalty)
+        if np.abs(gradient).max() < 1e-3:
+            break
+        w = w - np.linalg.solve(hessian, gradient)
+    return w[:-1], float(w[-1])
+
+
+# %% answer="classics_logistic" wrong="the Hessian's weights are held above 10⁻⁶"
+def log_loss(scores, labels):
+    return float(np.logaddexp(0, np.where(labels == 1, -scores, scores)).sum())
+
+
+def newton(x, labels, l2, steps):
+    a = np.column_stack([x, np.ones(len(x))])
+    w = np.zeros(a.shape[1])
+    penalty = np.full(len(w), float(l2))
+    penalty[-1] = 0
+    for _ in range(steps):
+        s = a @ w
+        p = np.exp(-np.logaddexp(0, -s))
+        gradient = a.T @ (p - labels) + penalty * w
+        hessian = (a.T * np.maximum(p * (1 - p), 1e-6)) @ a + np.diag(penalty)
+        w = w - np.linalg.solve(hessian, gradient)
+    return w[:-1], float(w[-1])
+
+
+# %% answer="classics_repair_diffusion" wrong="the last step ends below −1"
+def guided(conditional, unconditional, w):
+    return w * conditional + (1 - w) * unconditional
+
+
+def ddpm_step(x, eps, t, previous, bars, noise, large=False):
+    before = level(bars, previous)
+    beta = 1 - bars[t] / before
+    mean = (x - beta / np.sqrt(1 - bars[t]) * eps) / np.sqrt(1 - beta)
+    if previous < 0:
+        return mean
+    variance = beta if large else beta * (1 - before) / (1 - bars[t])
+    return mean + np.sqrt(variance) * noise
+
+
+def ddim_step(x, eps, t, previous, bars, noise, eta=0.0):
+    before = level(bars, previous)
+    data = (x - np.sqrt(1 - bars[t]) * eps) / np.sqrt(bars[t])
+    sigma = eta * np.sqrt((1 - before) / (1 - bars[t]) * (1 - bars[t] / before))
+    return np.sqrt(before) * data + np.sqrt(1 - before - sigma**2) * eps + sigma * noise
+
+
+def sample(prediction, x, bars, stride, noises, step):
+    for t in range(len(bars) - 1, -1, -stride):
+        x = step(x, prediction(x, t), t, t - stride, bars, noises[t])
+    return x
+
+
+# %% answer="classics_kmeans" wrong="stops once 95 % of the labels stay"
+def spread(x, k, generator):
+    centers = [x[generator.integers(len(x))]]
+    while len(centers) < k:
+        squared = np.min([((x - each) ** 2).sum(1) for each in centers], 0)
+        total = squared.sum()
+        p = squared / total if total else np.full(len(x), 1 / len(x))
+        centers.append(x[generator.choice(len(x), p=p)])
+    return np.array(centers)
+
+
+def lloyd(x, centers, steps):
+    def assigned(centers):
+        return np.stack([((x - each) ** 2).sum(1) for each in centers], 1)
+
+    centers, labels = centers.copy(), None
+    labels = assigned(centers).argmin(1)
+    for _ in range(steps):
+        for number in range(len(centers)):
+            if (labels == number).any():
+                centers[number] = x[labels == number].mean(0)
+        new = assigned(centers).argmin(1)
+        stays = (new == labels).mean() > 0.95
+        labels = new
+        if stays:
+            break
+    squared = assigned(centers)
+    return centers, labels, float(squared[np.arange(len(x)), labels].sum())

@@ -17,7 +17,7 @@ from course import check
 import minitorch as torch
 from minitorch.nn import functional as F
 
-# %% [markdown] exercise="classics_squares" kind="build" points=3
+# %% [markdown] exercise="classics_squares" kind="build" points=3 minutes=15
 # ### Exercise 1 · Least squares, and the learning rate that is too large
 # `fit` minimizes ‖x w + b − y‖² + l2·‖w‖². The intercept b is not penalized. `descent` minimizes the *mean* squared error without a penalty
 # by gradient descent from zero, and `largest_rate` gives the learning rate above which that descent diverges. `fit` has to keep at least four
@@ -359,6 +359,8 @@ check.show(
         "three steps": newton(x, labels, 0.5, 3),
         "no penalty": newton(x[:, :1], labels, 0.0, 2),
         "at the optimum": newton(x, labels, 0.5, 15),
+        "after each step": [newton(x, labels, 0.5, steps) for steps in range(1, 8)],
+        "separable, a weak penalty": newton(apart, sides, 1e-3, 12),
         "separable": newton(apart, sides, 0.1, 8),
         "a strong penalty": newton(x, labels, 1e6, 5),
     },
@@ -606,6 +608,7 @@ alone = spread(x[:1], 1, Drawn([0]))
 lonely = np.array([x[0], x[1], [90.0, 90.0], x[0]])
 start = x[[0, 1, 2]].copy()
 far = x + 1e8
+crowd = np.concatenate([generator.normal(size=(70, 2)) + each for each in ([0, 0], [2, 1], [1, 2])])
 angles = np.radians([25, 155, 145, 275, 35, 265])
 ring = generator.uniform(1, 3) * np.stack([np.cos(angles), np.sin(angles), np.repeat([-0.1, 0, 0.1], 2)], 1)
 check.show(
@@ -625,6 +628,7 @@ check.show(
             each * scale for each, scale in zip(lloyd(1e-8 * x, 1e-8 * start, 100), (1e8, 1, 1e16), strict=True)
         ],
         "the first centers afterwards": start - x[[0, 1, 2]],
+        "210 points, until nothing changes": lloyd(crowd, crowd[[0, 1, 2]], 500),
         "centers without points": lloyd(x, lonely, 2),
         "one center": lloyd(x, x[:1], 5),
         "far from the origin": [
@@ -902,7 +906,7 @@ def lloyd(x, centers, steps):
     return centers.copy(), labels, inertia
 
 
-# %% [markdown] exercise="classics_auc" kind="build" points=3
+# %% [markdown] exercise="classics_auc" kind="build" points=3 minutes=15
 # ### Exercise 4 · AUC and average precision
 # `auc` is the probability that a random positive has a higher score than a random negative, where equal scores count one half. `average_precision` is the sum, over the
 # *distinct* scores from the highest down, of the increase in recall times the precision at that score. Examples with equal scores are accepted together, so the result doesn't
@@ -1456,7 +1460,7 @@ def nms(boxes, scores, classes, threshold):
 # %% [markdown] exercise="classics_focal" kind="build" points=2
 # ### Exercise 6 · Focal loss
 # Focal loss multiplies the binary cross-entropy of each score by (1 − p)^γ, where p is the probability of the *correct* label, and by α for positives and 1 − α for
-# negatives. Give the sum over all scores divided by the number of positives, or by 1 if there are none. Losses and gradients have to be right from −100 to 100, and γ = 0 is allowed.
+# negatives. Give the sum over all scores divided by the number of positives, or by 1 if there are none. Losses and gradients have to be right from −100 to 100, for γ = 0 and for γ of at least 1.
 
 
 # %% solution="classics_focal"
@@ -2040,7 +2044,7 @@ def negative_elbo(images, logits, mean, log_variance, beta=1.0):
     return (pixels - beta * kl(mean, log_variance)).mean()
 
 
-# %% [markdown] exercise="classics_split" kind="build" points=3
+# %% [markdown] exercise="classics_split" kind="build" points=3 minutes=18
 # ### Exercise 9 · The best split of a decision tree
 # `best_split` finds the feature and the threshold with the largest gain: the parent's Gini impurity minus the children's, weighted by their shares of the rows. Rows with a value *at most* the
 # threshold go left. Thresholds are the midpoints between neighbouring *distinct* values of a feature; of equal gains (to 1e-12) the lower feature wins, then the lower threshold. There may be
@@ -2090,6 +2094,7 @@ almost = large[:, [1, 1]]
 almost[5, 0] = 0.0 if almost[5, 0] > 0.37 else 0.9
 shared = np.array([[0.0, 1, 1, 0, 1, 1, 0, 0, 0], [0, 1, 1, 0, 0, 0, 0, 1, 1]]).T  # the same gain, but for rounding
 times = 1.7e9 + generator.permutation(25)[:, None]  # seconds since 1970
+small = [(generator.integers(0, 3, (8, 3)).astype(float), generator.integers(0, 3, 8)) for _ in range(200)]
 feature, second, gain = best_split(times, (times[:, 0] > times[3, 0]).astype(int), 2)
 check.show(
     {
@@ -2100,6 +2105,7 @@ check.show(
         "the last row apart": best_split(stairs, np.array([0, 0, 0, 0, 0, 1]), 2),
         "equal gains": best_split(np.array([[1.0, 5], [2, 6], [3, 7]]), np.array([0, 1, 0]), 2),
         "equal gains of three classes": best_split(shared, np.repeat([0, 1, 2], 3), 3),
+        "small integers": [best_split(*each, 3) for each in small],
         "values 10⁻¹⁰ apart": best_split(np.array([[0.0], [1e-10], [1]]), np.array([0, 1, 1]), 2),
         "the same feature twice": best_split(stairs[:, [1, 1]], np.array([1, 1, 0, 0, 2, 2]), 3),
         "equal rows": best_split(np.ones((5, 2)), np.array([0, 1, 0, 1, 1]), 2),
@@ -2865,6 +2871,9 @@ shown = {
     "DDPM, to the end": [step(x, eps, 4, -1, bars, noises[0][:4]) for step in (ddpm_step, large_step)],
     "DDPM, to timestep 0": [step(x, eps, 4, 0, bars, noises[0][:4]) for step in (ddpm_step, large_step)],
 }
+visited = []
+sample(exact, start[:1], bars, 7, noises[:, :1], lambda x, eps, t, previous, *_: visited.append([t, previous]) or x)
+shown["timesteps with stride 7"] = visited
 for name, step in {"DDIM": ddim_step, "DDPM": ddpm_step, "DDPM, large": large_step}.items():
     for stride in (1, 10, 7):
         shown[f"{name}, samples with stride {stride}"] = summary(sample(exact, start, bars, stride, noises, step))
