@@ -72,7 +72,8 @@ def topics(lessons: Notebooks, unsolved: Notebooks) -> str:
     ordered = (row for _, row in sorted(rows, key=lambda each: each[0]))
     return page(
         "# Topics",
-        "Each term of the notes: the section that teaches it, the cell that shows it, the exercises that grade it.",
+        "Each term of the Chinese interview notes that the course mirrors: the section that teaches it, the cell that "
+        "shows it, the exercises that grade it.",
         table("term | section | exercises | shown by | chapter", dict.fromkeys(ordered)),
         "## Myths",
         "You'll hear these claims, and they are wrong.",

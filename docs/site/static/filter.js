@@ -40,6 +40,7 @@ document.addEventListener("DOMContentLoaded", () => {
         return;
     }
     const [words, chapter] = form.elements;
+    const links = document.querySelector("article p:has(> a[href^='#questions-'])");
     const chapters = [...document.querySelectorAll("article section:has(> h2)")].map((section) => ({
         section,
         title: section.querySelector("h2").textContent.replace("¶", ""),
@@ -58,7 +59,9 @@ document.addEventListener("DOMContentLoaded", () => {
             section.hidden = !shown.length;
             count += shown.length;
         }
-        form.querySelector("output").textContent = `${count} question${count === 1 ? "" : "s"}`;
+        links.hidden = chapter.value || words.value.trim(); // what was found comes first, on a phone too
+        const none = count ? "" : ": the site's search looks into lessons and exercises, too";
+        form.querySelector("output").textContent = `${count} question${count === 1 ? "" : "s"}${none}`;
     }
 
     chapter.append(...chapters.map(({ title }) => new Option(title)));
