@@ -37,7 +37,7 @@ ALSO: Mapping[str, frozenset[str]] = {
             "Where do you look?",
             "features_lora",
             "LoRA: why does B start at 0, what does alpha / r do, and what does it cost at inference?",
-            "Which layers do you give LoRA, and how do you choose r?",
+            "Your LoRA run is worse than full fine-tuning. What do you check?",
             "You merge a LoRA adapter into a 4-bit model. Is it still the model that you trained?",
             "How many parameters does LoRA with `r = 4` train on a 4,096 × 4,096 layer?",
             "parameters of LoRA",
