@@ -1,35 +1,23 @@
 # %% [markdown]
 # # Export
-# A model leaves Python as a file. What does the file keep of the program, what happens to the batch size, which file do you ship, and
-# why do its outputs sometimes differ from the model's? Interviewers ask these questions, so the lesson begins with them. Then your own
-# library learns to write such files, and LeNet runs from one in a program that doesn't contain `mytorch`.
+# When a model leaves Python as a file, what does the file keep of the program, what happens to the batch size, and why do its outputs
+# sometimes differ from the model's? You will look into such a file, execute it node by node, and then answer each of these questions. At
+# the end, LeNet runs from a file in a program that doesn't contain `mytorch`.
 
 # %% hidden=true
 from course import lesson
 
 mytorch = lesson.mytorch("20b")  # your library as of this chapter, using your code wherever you've solved the exercises
-fields = mytorch.onnx.runtime.fields
-
-
-def nodes(data):
-    """Operator, inputs and outputs of each node of an ONNX file; *The bytes* at the end explains the numbers."""
-    graph = fields(fields(data)[7][0])  # field 7 is the graph, whose field 1 lists the nodes
-    found = [fields(node) for node in graph[1]]
-    return [(node[4][0].decode(), *(b" ".join(node.get(n, [])).decode() for n in (1, 2))) for node in found]
-
 
 # %% [markdown] tags=["short"]
 # ## A file that brakes at 50
-# [Chapter 08](08_static_and_dynamic_graphs.ipynb) traced a function that brakes above 100. ONNX is a file format for such graphs.
-# Export the function, run the file at two speeds, and print its nodes with `nodes`, a small reader from the folded cell above:
+# [Chapter 08](08_static_and_dynamic_graphs.ipynb) traced a function that brakes above 100. ONNX is a file format for such graphs, so export
+# the function at speed 130, run the file at two speeds, and compare it with the function:
 
 # %% tags=["proof-file-brakes"]
-import tempfile
-from pathlib import Path
-
 import numpy as np
 
-folder = Path(tempfile.mkdtemp())
+onnx, graph, layers = mytorch.onnx, mytorch.graph, mytorch.nn
 
 
 def brake(speed):
@@ -38,91 +26,96 @@ def brake(speed):
     return speed
 
 
-(folder / "brake.onnx").write_bytes(mytorch.onnx.export(brake, mytorch.tensor([130.0])))
+brake_file = onnx.export(brake, mytorch.tensor([130.0]))
 for speed in (130.0, 50.0):
-    (from_file,) = mytorch.onnx.run_onnx((folder / "brake.onnx").read_bytes(), np.float32([speed]))
+    (from_file,) = onnx.run_onnx(brake_file, np.float32([speed]))
     print("function", brake(mytorch.tensor([speed])).item(), "| file", from_file.item())
-for operator, inputs, outputs in nodes((folder / "brake.onnx").read_bytes()):
+
+# %% [markdown] tags=["short"]
+# The file brakes at 50 as well, so something of the function got lost. To see what, look into the file.
+#
+# ## What is in an ONNX file?
+# An ONNX file is a tree of numbered *fields*. Field 7 of the file is the graph, and the graph's field 1 holds the nodes. In a node,
+# fields 1, 2 and 4 are its inputs, its outputs and its operator. So a few lines of Python list the nodes (*The bytes* at the end shows
+# how a field is stored):
+
+# %% tags=["proof-nodes-of-brake"]
+fields = onnx.runtime.fields
+
+
+def nodes(data):
+    """Operator, inputs and outputs of each node of an ONNX file."""
+    (graph_bytes,) = fields(data)[7]
+    listed = []
+    for node_bytes in fields(graph_bytes)[1]:
+        node = fields(node_bytes)
+        inputs, outputs = (b" ".join(node.get(number, [])).decode() for number in (1, 2))
+        listed.append((node[4][0].decode(), inputs, outputs))
+    return listed
+
+
+for operator, inputs, outputs in nodes(brake_file):
     print(f"{outputs} = {operator}({inputs})")
 
-# %% [markdown] tags=["short"]
-# The file brakes at 50 as well. A trace has no `if`, and nothing in the file can warn you: it holds only an operator and a constant.
+# %% [markdown]
+# The whole function has become one multiplication by a constant. A trace has no `if`, and nothing in the file can warn you.
 #
-# ## `torch.export`, `torch.compile`, tracing and scripting
-# Would PyTorch let this happen? Its exporter is built on `torch.export.export`, which captures a module as one graph (minitorch's
-# traces). This is what PyTorch 2.13 prints for `Sequential(Flatten(), Linear(4, 3), ReLU())`, without its comments and signature:
+# What does the file of a network look like, which has weights as well? This one is traced and simplified as in chapter 08, and below the
+# trace are the nodes of its file:
+
+# %% tags=["proof-nodes"]
+mytorch.manual_seed(0)
+mlp = layers.Sequential(layers.Linear(4, 16), layers.ReLU(), layers.Linear(16, 3)).eval()
+x = mytorch.randn(5, 4)
+print(graph.simplify(graph.trace(mlp, x)))
+mlp_file = onnx.export(mlp, x)
+print([operator for operator, *_ in nodes(mlp_file)])
+weights = 4 * sum(parameter.numel() for parameter in mlp.parameters())
+print(f"{len(mlp_file)} bytes, {weights} of them weights")
+
+# %% [markdown]
+# Two steps became one node, because `Gemm` is ONNX's name for a matrix multiplication plus a bias. A table maps each operation of `mytorch`
+# to its ONNX operator, mostly in one line, and an operation that isn't in the table makes the export raise an error.
+
+# %% [markdown]
+# **Interview · What is in an ONNX file?**
 #
-# ```text
-# >>> batch = torch.export.Dim("batch")
-# >>> program = torch.export.export(net, (torch.rand(3, 2, 2),), dynamic_shapes=({0: batch},))
-# >>> print(program)
-# ExportedProgram:
-#     class GraphModule(torch.nn.Module):
-#         def forward(self, p_1_weight: "f32[3, 4]", p_1_bias: "f32[3]", input: "f32[s31, 2, 2]"):
-#             input_1 = input
-#             flatten: "f32[s31, 4]" = torch.ops.aten.flatten.using_ints(input_1, 1)
-#             linear: "f32[s31, 3]" = torch.ops.aten.linear.default(flatten, p_1_weight, p_1_bias)
-#             relu: "f32[s31, 3]" = torch.ops.aten.relu.default(linear)
-#             return (relu,)
-# Range constraints: {s31: VR[0, int_oo]}
-# ```
+# - *Thirty seconds:* A graph in protocol buffers: each node has an operator, attributes, and the names of its inputs and outputs.
+#   The file also holds the weights, the types and shapes of inputs and outputs, and the *opset*, the version of the operator list.
+# - *Longer:* PyTorch's default exporter puts the weights into a second file, `m.onnx.data`, because a protobuf message can't be
+#   larger than 2 GB. Ship both, or pass `external_data=False` for a small model.
+# - *They ask next:* What isn't in it? The Python code, the branch that wasn't taken, the training mode, and your preprocessing,
+#   unless you put it into `forward`.
+# - *They ask next:* The exporter doesn't support an operator. What do you do? First I try a newer opset, since each version adds
+#   operators. Otherwise I rewrite the code with existing ones, and the last resort is a custom operator, which every target runtime
+#   has to implement.
+# - *The trap:* People take the file for the model, although it holds only what the model did for one example.
+# - *Proof:* `proof-nodes-of-brake`, `proof-nodes`; the error: `proof-rapid-fire`.
 #
-# The weights have become inputs, each step is an ATen operator, and `s31` is the symbol for the batch size. `program.module()`
-# returns a module that you can call, and `torch.export.save` writes the program into a `.pt2` file.
+# ## A runtime: a dict of values and a table of kernels
+# The file can't run by itself, because all it has is weights and the names of operators. A *runtime* brings the rest: it keeps a dict of
+# values by name and a table of kernels. It goes from node to node, looks up the inputs, calls the kernel, and stores the output.
 #
-# From PyTorch 2.9 on, `torch.onnx.export` captures with `torch.export` by default (`dynamo=True`), so it refuses an `if` that
-# depends on a tensor's value, and so does minitorch:
+# Do this by hand for `mlp`, whose three nodes are `Gemm`, `Relu` and `Gemm`:
 
-# %% tags=["proof-refuses"]
-import warnings
+# %% tags=["proof-by-hand"]
+weight_1, bias_1, weight_2, bias_2 = (parameter.array for parameter in mlp.parameters())
+values = {"x": x.array}
+values["a"] = values["x"] @ weight_1.T + bias_1  # Gemm
+values["b"] = np.maximum(values["a"], 0)  # Relu
+values["c"] = values["b"] @ weight_2.T + bias_2  # Gemm
+(from_file,) = onnx.run_onnx(mlp_file, x.array)
+print(f"by hand and from the file: largest difference {abs(values['c'] - from_file).max():.5f}")
 
-import minitorch as torch
-from course import check
-
-onnx = mytorch.onnx
-
-
-class Brake(torch.nn.Module):
-    def forward(self, speed):
-        return brake(speed)
-
-
-slowed, fast = Brake().eval(), (torch.tensor([130.0]),)
-print(str(check.error(torch.onnx.export, slowed, fast)).partition(". ")[2])
-with warnings.catch_warnings(record=True) as said:
-    torch.onnx.export(slowed, fast, folder / "old.onnx", dynamo=False)
-print(said[0].category.__name__, onnx.run_onnx((folder / "old.onnx").read_bytes(), np.float32([50]))[0])
-
-# %% [markdown] tags=["short"]
-# The old exporter (`dynamo=False`) traces as yours does: it warns, and its file brakes at 50. (minitorch also refuses `x *
-# x.sum().item()`, which PyTorch exports.) The table shows what PyTorch 2.13 does with `brake`, captured at 130 and called with
-# 50:
-#
-# | captured with | answer at 50 | why |
-# |---|---|---|
-# | `torch.jit.trace` (deprecated) | 25 | keeps the example's branch, with a `TracerWarning` |
-# | `torch.jit.script` (deprecated) | 50 | compiles the source, with the `if` in it |
-# | `torch.compile` | 50 | the graph breaks at the `if`, and Python decides |
-# | `torch.export` | refused | captures one whole graph: "Could not guard on data-dependent expression" |
-# | `torch.export`, with `torch.cond` | 50 | both branches are in the graph; in ONNX, an `If` node |
-#
-# **Interview · Trace, script, compile, export: which captures what?**
-#
-# - *Thirty seconds:* Tracing records the operations of one run. Scripting compiles Python source. `torch.compile` captures pieces,
-#   guards them, and falls back to Python, and `torch.export` captures one whole graph or refuses.
-# - *Longer:* A traced, scripted or exported program can run without Python; a compiled one needs Python for its guards and graph
-#   breaks. AOTInductor (`aoti_compile_and_package`) compiles an exported program into a library that C++ loads.
-# - *They ask next:* How do you export an `if`? With `torch.where` if both sides are cheap, and with `torch.cond` otherwise, whose
-#   branches may not return an input itself: `brake` needs `speed.clone()` there.
-# - *The trap:* Believing that whatever compiles also exports. A graph break is fine for `torch.compile` but fatal for
-#   `torch.export`.
-# - *Proof:* `proof-refuses`, and the guards of [chapter 08](08_static_and_dynamic_graphs.ipynb).
+# %% [markdown]
+# In exercise 4 you write `run_onnx`, which does this for any file whose operators have a kernel.
 #
 # ## Dynamic shapes: the batch size
 # When a convolutional network flattens its images, what does the trace record about the batch size?
 
 # %% tags=["proof-fixed-batch"]
-layers = mytorch.nn
+from course import check
+
 mytorch.manual_seed(0)
 cnn = layers.Sequential(
     layers.Conv2d(1, 4, 3, padding=1),
@@ -147,20 +140,21 @@ print(repr(check.error(onnx.run_onnx, fixed, three.array)))
 # `mytorch` records `flatten` as a `Reshape` to (2, 32), because the example had two rows. One trace doesn't show which 2 is the
 # batch size, so `mytorch` traces twice, with two batch sizes: **whatever differs depends on the batch**.
 
+
 # %% tags=["proof-two-traces"]
-graph = mytorch.graph
-
-
 def traced(function, x):
     with mytorch.no_grad():
         return onnx.fuse(graph.simplify(graph.trace(function, x)))
 
 
-one, other = traced(cnn, two), traced(cnn, three)
-for each in (one, other, onnx.generalize(one, other)):
-    print([step.args[1] for step in each.steps if step.op.name == "view"])
-print(onnx.run_onnx(onnx.export(cnn, two), three.array)[0].shape)
-print(check.error(onnx.export, lambda x: x / len(x), two))
+of_two, of_three = traced(cnn, two), traced(cnn, three)
+traces = {"two rows": of_two, "three rows": of_three, "compared": onnx.generalize(of_two, of_three)}
+for name, trace in traces.items():
+    (size,) = [step.args[1] for step in trace.steps if step.op.name == "view"]
+    print(f"{name:10} flatten to {size}")
+(from_file,) = onnx.run_onnx(onnx.export(cnn, two), three.array)
+print("the file, run on three rows, returns", from_file.shape)
+print("x / len(x) is refused:", check.error(onnx.export, lambda x: x / len(x), two))
 
 # %% [markdown] tags=["short"]
 # Where a view's sizes differ, the export writes −1 and lets the runtime compute the size. If anything else differs, as in `x /
@@ -168,22 +162,15 @@ print(check.error(onnx.export, lambda x: x / len(x), two))
 # *hard-coded*?
 
 # %% tags=["proof-hard-coded"]
-x, six = mytorch.rand(3, 2, 3), np.ones((6, 2, 3), "float32")
-for name, function in {"x.reshape(3, -1)": lambda x: x.reshape(3, -1), "x.sum(0) / 3": lambda x: x.sum(0) / 3}.items():
-    (found,) = onnx.run_onnx(onnx.export(function, x), six)
-    print(f"{name:17} accepted; for a batch of 6 the file returns shape {found.shape}, values {found.max():.0f}")
+three_samples, six_samples = mytorch.rand(3, 2, 3), np.ones((6, 2, 3), "float32")
+functions = {"x.reshape(3, -1)": lambda x: x.reshape(3, -1), "x.sum(0) / 3": lambda x: x.sum(0) / 3}
+for name, function in functions.items():
+    (result,) = onnx.run_onnx(onnx.export(function, three_samples), six_samples)
+    print(f"{name:17} accepted; for a batch of 6 the file returns shape {result.shape}, values {result.max():.0f}")
 
 # %% [markdown] tags=["short"]
-# Both are accepted, by PyTorch's default exporter as well, yet both files are wrong: the first mixes samples, and the second
-# returns 2 as the mean of ones. So compare the file's outputs with the model's on several batch sizes.
-#
-# PyTorch captures the program with symbols for the dynamic dimensions, so `x / x.shape[0]` computes the length, whereas
-# `torch.export` refuses `x / len(x)` by default. The symbol in the program above came from `dynamic_shapes`, which replaced the
-# older `dynamic_axes`. `torch.export` catches three mistakes:
-#
-# - Without `dynamic_shapes`, calling the program with another batch size raises `Guard failed: input.size()[0] == 3`.
-# - With a `Dim`, code that fixes the batch, such as `x.reshape(3, -1)`, is refused because it "specialized" the dimension.
-# - An example with a batch of *one* raises the same error, so capture with at least two samples.
+# Both are accepted, by PyTorch's default exporter as well, yet both files are wrong: the first mixes samples, and the second returns 2 as
+# the mean of ones. So compare the file's outputs with the model's on several batch sizes.
 #
 # **Interview · What are dynamic axes?**
 #
@@ -192,20 +179,98 @@ for name, function in {"x.reshape(3, -1)": lambda x: x.reshape(3, -1), "x.sum(0)
 # - *Longer:* Every operation must cope with the dynamic size, by a `Reshape` to −1 or by nodes that compute sizes from the
 #   input's shape.
 # - *They ask next:* How do you test it? Compare the outputs on other batch sizes, including 1.
-# - *The trap:* A hard-coded batch size in `forward`. The exporter may accept it, and the file then silently mixes samples.
+# - *The trap:* If `forward` hard-codes a batch size, the exporter may accept it, and the file then silently mixes samples.
 # - *Proof:* `proof-fixed-batch`, `proof-two-traces`, `proof-hard-coded`.
 #
-# **Interview · How do you export a language model with a KV cache, and in int8?**
+# **Interview · How do you export a language model with a KV cache?**
 #
-# - *Thirty seconds:* A graph keeps no state, so the cache becomes an input and an output. The prefill reads the whole prompt,
-#   while a decoding step reads one token and the past keys and values, in two graphs or in one with dynamic lengths. For int8,
-#   the file contains pairs of quantize and dequantize nodes (QDQ), whose scales come from calibration data.
-# - *Longer:* Batch size and past length are both dynamic, and sampling stays outside the file. Runtimes fuse QDQ pairs into
-#   integer kernels.
-# - *They ask next:* Which weights suffer most from int8? Those in channels with outliers, so use one scale per channel ([chapter
-#   22b](22b_memory.ipynb)).
-# - *The trap:* Leaving the cache's length fixed at the example's.
+# - *Thirty seconds:* A graph keeps no state, so the cache becomes an input and an output. The prefill reads the whole prompt, while a
+#   decoding step reads one token and the past keys and values, in two graphs or in one with dynamic lengths.
+# - *Longer:* Batch size and past length are both dynamic, and sampling stays outside the file.
+# - *They ask next:* Who grows the cache? Either the graph returns the longer cache, or the caller preallocates it, and the graph gets
+#   the position to write to.
+# - *The trap:* If the export leaves the cache's length at the example's, the file works at that one length only.
 # - *Proof:* a fixed length in `proof-fixed-batch`; the cache in [chapter 24b](24b_llama.ipynb).
+#
+# ## `torch.export`, `torch.compile`, tracing and scripting
+# Would PyTorch write a file that brakes at 50? Its exporter is built on `torch.export.export`, which captures a module as one graph
+# (minitorch's traces). This is what PyTorch 2.13 prints for `Sequential(Flatten(), Linear(4, 3), ReLU())`, without its comments and signature:
+#
+# ```text
+# >>> batch = torch.export.Dim("batch")
+# >>> program = torch.export.export(net, (torch.rand(3, 2, 2),), dynamic_shapes=({0: batch},))
+# >>> print(program)
+# ExportedProgram:
+#     class GraphModule(torch.nn.Module):
+#         def forward(self, p_1_weight: "f32[3, 4]", p_1_bias: "f32[3]", input: "f32[s31, 2, 2]"):
+#             input_1 = input
+#             flatten: "f32[s31, 4]" = torch.ops.aten.flatten.using_ints(input_1, 1)
+#             linear: "f32[s31, 3]" = torch.ops.aten.linear.default(flatten, p_1_weight, p_1_bias)
+#             relu: "f32[s31, 3]" = torch.ops.aten.relu.default(linear)
+#             return (relu,)
+# Range constraints: {s31: VR[0, int_oo]}
+# ```
+#
+# The weights have become inputs, each step is an ATen operator, and `s31` is the symbol for the batch size. You can call the module that
+# `program.module()` returns, and `torch.export.save` writes the program into a `.pt2` file.
+#
+# From PyTorch 2.9 on, `torch.onnx.export` captures with `torch.export` by default (`dynamo=True`), so it refuses an `if` that
+# depends on a tensor's value, and so does minitorch:
+
+# %% tags=["proof-refuses"]
+import tempfile
+import warnings
+from pathlib import Path
+
+import minitorch as torch
+
+
+class Brake(torch.nn.Module):
+    def forward(self, speed):
+        return brake(speed)
+
+
+folder = Path(tempfile.mkdtemp())
+model, fast = Brake().eval(), (torch.tensor([130.0]),)
+print(check.error(torch.onnx.export, model, fast))
+with warnings.catch_warnings(record=True) as caught:
+    torch.onnx.export(model, fast, folder / "old.onnx", dynamo=False)
+(at_50,) = onnx.run_onnx((folder / "old.onnx").read_bytes(), np.float32([50]))
+print(caught[0].category.__name__, "and at 50 the file returns", at_50)
+
+# %% [markdown] tags=["short"]
+# The old exporter (`dynamo=False`) traces as yours does: it warns, and its file brakes at 50. (minitorch also refuses `x *
+# x.sum().item()`, which PyTorch exports.) The table shows what PyTorch 2.13 does with `brake`, captured at 130 and called with
+# 50:
+#
+# | captured with | answer at 50 | why |
+# |---|---|---|
+# | `torch.jit.trace` (deprecated) | 25 | keeps the example's branch, with a `TracerWarning` |
+# | `torch.jit.script` (deprecated) | 50 | compiles the source, with the `if` in it |
+# | `torch.compile` | 50 | the graph breaks at the `if`, and Python decides |
+# | `torch.export` | refused | captures one whole graph: "Could not guard on data-dependent expression" |
+# | `torch.export`, with `torch.cond` | 50 | both branches are in the graph; in ONNX, an `If` node |
+#
+# **Interview · Trace, script, compile, export: which captures what?**
+#
+# - *Thirty seconds:* Tracing records the operations of one run. Scripting compiles Python source. `torch.compile` captures pieces,
+#   guards them, and falls back to Python, and `torch.export` captures one whole graph or refuses.
+# - *Longer:* A traced, scripted or exported program can run without Python; a compiled one needs Python for its guards and graph
+#   breaks. AOTInductor (`aoti_compile_and_package`) compiles an exported program into a library that C++ loads.
+# - *They ask next:* How do you export an `if`? With `torch.where` if both sides are cheap, and with `torch.cond` otherwise, whose
+#   branches may not return an input itself: `brake` needs `speed.clone()` there.
+# - *The trap:* Code that compiles needn't export: a graph break is fine for `torch.compile` but fatal for `torch.export`.
+# - *Proof:* `proof-refuses`, and the guards of [chapter 08](08_static_and_dynamic_graphs.ipynb).
+
+# %% [markdown]
+# ### What `torch.export` says about the batch size
+# The symbol `s31` in the program above came from `dynamic_shapes`, which replaced the older `dynamic_axes`. With symbols for the dynamic
+# dimensions, one capture is enough: `x / x.shape[0]` computes the length, whereas `torch.export` refuses `x / len(x)` by default. It
+# catches three mistakes:
+#
+# - Without `dynamic_shapes`, calling the program with another batch size raises `Guard failed: input.size()[0] == 3`.
+# - With a `Dim`, code that fixes the batch, such as `x.reshape(3, -1)`, is refused because it "specialized" the dimension.
+# - An example with a batch of *one* raises the same error, so capture with at least two samples.
 
 # %% [markdown] tags=["short"]
 # ## What is served: safetensors, `.pt2`, ONNX
@@ -219,7 +284,8 @@ for name, function in {"x.reshape(3, -1)": lambda x: x.reshape(3, -1), "x.sum(0)
 # | a phone | `.pte` | the graph, lowered for the phone's chip | ExecuTorch |
 # | somebody else's runtime | `.onnx` | graph and weights | ONNX Runtime, TensorRT |
 #
-# TorchScript, once the way out of Python, is deprecated in favour of `torch.compile` and `torch.export`.
+# Two of the rows hold no graph, so their runtimes need code for the model's architecture. TorchScript, once the way out of Python, is
+# deprecated in favour of `torch.compile` and `torch.export`.
 #
 # **Interview · Which file would you ship to a server, a phone, a customer, and why?**
 #
@@ -229,56 +295,52 @@ for name, function in {"x.reshape(3, -1)": lambda x: x.reshape(3, -1), "x.sum(0)
 # - *Longer:* safetensors holds no code, so loading it can't run any, but the other side needs the model's source. A graph file
 #   doesn't, but its outputs have to be compared with the model's.
 # - *They ask next:* Is ONNX faster than PyTorch? Not by itself: it is a format, and the speed depends on the runtime.
-# - *The trap:* Sending a pickled `.pt` to a customer, who has to trust its code and to install yours.
+# - *The trap:* A customer who gets a pickled `.pt` has to trust its code and to install yours.
 # - *Proof:* `proof-LeNet`, `proof-format`; safetensors: [chapter 20](20_saving_and_loading.ipynb); serving: [chapter
 #   27](27_whiteboard_serving.ipynb).
 
 # %% [markdown]
 # ## The outputs differ
-# When a converted model's outputs differ from the original's, first suspect training mode and frozen sizes. In a port from
-# TensorFlow, another classic cause is `padding="SAME"`, which at stride 2 differs from PyTorch's `padding=1`:
-
-# %% tags=["proof-same"]
-from minitorch.nn import functional as F
-
-row, kernel = torch.arange(8.0).reshape(1, 1, 8), torch.ones(1, 1, 3)
-print("padding=1", F.conv1d(row, kernel, stride=2, padding=1).flatten().tolist())
-print("SAME     ", F.conv1d(F.pad(row, (0, 1)), kernel, stride=2).flatten().tolist())
-
-# %% [markdown]
-# SAME pads only as much as it must, and if that is odd, the extra zero goes at the end. Here it adds a single zero on the right,
-# so the shapes agree but the values don't. To find such a node, make every intermediate result an output of the file, and compare
-# them in order. In the bad file below, the input of the second convolution is shifted by one row:
+# When a converted model's outputs differ from the original's, first suspect training mode and frozen sizes. If it's neither, make every
+# intermediate result an output of the file, and compare them in order. In the bad file below, somebody has shifted the input of the
+# second convolution by one row:
 
 # %% tags=["proof-first-difference"]
 from course import pictures
 
 
-def stages(shift):
+def all_outputs(shift):
+    """The network as a function that returns the output of every layer; the input of layer 4 is moved by `shift` rows."""
+
     def forward(x):
-        found = []
+        outputs = []
         for index, layer in enumerate(cnn):
             if index == 4:
-                x = mytorch.cat([x[:, :, shift:], x[:, :, :shift]], 2)  # the fault: rows are moved by one
+                x = mytorch.cat([x[:, :, shift:], x[:, :, :shift]], 2)
             x = layer(x)
-            found.append(x)
-        return tuple(found)
+            outputs.append(x)
+        return tuple(outputs)
 
     return forward
 
 
-right, wrong = (onnx.run_onnx(onnx.export(stages(shift), two), three.array) for shift in (0, 1))
-expected = [each.detach().array for each in stages(0)(three)]
-errors = {
-    name: [max(1e-8, float(abs(a - b).max() / abs(b).max())) for a, b in zip(found, expected, strict=True)]
-    for name, found in {"good file": right, "bad file": wrong}.items()
-}
+expected = all_outputs(0)(three)
+errors = {}
+for name, shift in {"good file": 0, "bad file": 1}.items():
+    from_file = onnx.run_onnx(onnx.export(all_outputs(shift), two), three.array)
+    errors[name] = []
+    for output, tensor in zip(from_file, expected, strict=True):
+        correct = tensor.detach().array
+        relative = abs(output - correct).max() / abs(correct).max()
+        errors[name].append(max(1e-8, float(relative)))
 first = next(index for index, error in enumerate(errors["bad file"]) if error > 1e-4)
 print(f"first wrong stage: {first}, {type(cnn[first]).__name__}")
 alt = f"The good file stays below 1e-5 at all stages; the bad one jumps at stage {first} and stays high."
 pictures.curves(errors, list(range(10)), xlabel="stage", ylabel="largest relative error", log="y", alt=alt)
 
 # %% [markdown]
+# Both curves agree up to stage 3, and the bad one jumps at stage 4, the second convolution, so that is the node to look at.
+#
 # **Interview · The exported model disagrees with the original. How do you find the node?**
 #
 # - *Thirty seconds:* I give both the same input, in evaluation mode. Then I turn intermediate results into outputs, and search,
@@ -287,7 +349,7 @@ pictures.curves(errors, list(range(10)), xlabel="stage", ylabel="largest relativ
 #   and about 1e-3 in float16.
 # - *They ask next:* What do you suspect if the shapes agree and the values don't? Padding (SAME), the layout (NHWC), epsilon, and
 #   the order of preprocessing.
-# - *The trap:* Comparing only the predicted class, which can agree although the logits differ.
+# - *The trap:* If you compare only the predicted class, it can agree although the logits differ.
 # - *Proof:* `proof-first-difference`, `proof-same`.
 
 # %% [markdown]
@@ -297,14 +359,16 @@ pictures.curves(errors, list(range(10)), xlabel="stage", ylabel="largest relativ
 # %% tags=["proof-train-mode"]
 mytorch.manual_seed(0)
 drop, ones = layers.Dropout(0.5), mytorch.ones(1, 8)
-print("model:", *(drop(ones).array.astype(int)[0] for _ in range(2)))
-forgotten = onnx.export(drop, ones, batch=None)
-print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ in range(2)))
+dropout_file = onnx.export(drop, ones, batch=None)
+for run in (1, 2):
+    (from_file,) = onnx.run_onnx(dropout_file, ones.array)
+    print(f"run {run}: model {drop(ones).array.astype(int)[0]}, file {from_file.astype(int)[0]}")
 
 # %% [markdown]
-# `mytorch`'s file keeps one dropout mask forever. (With a dynamic batch size, the export would have been refused, because the
-# masks of the two traces differ.) minitorch's default exporter refuses dropout in training mode, while in PyTorch it depends on
-# the exporter:
+# The model draws a new mask in each run, whereas `mytorch`'s file keeps one forever. (With a dynamic batch size, the export would have
+# been refused, because the masks of the two traces differ.)
+#
+# minitorch's default exporter refuses dropout in training mode, while in PyTorch it depends on the exporter:
 #
 # | `nn.Dropout(0.5)` in training mode | nodes of the file | what it does |
 # |---|---|---|
@@ -322,61 +386,47 @@ print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ i
 #   after a warm-up, with the number of threads and the *execution provider* (CPU, CUDA, TensorRT) that the service will use.
 # - *They ask next:* Which tolerance? I start with 1e-5 in float32, and for half precision or int8 I compare the metric on a test
 #   set.
-# - *The trap:* Testing the file only on the example that was used for the export.
+# - *The trap:* On the example that was used for the export, nearly every file agrees.
 # - *Proof:* `proof-train-mode`, `proof-hard-coded`.
 #
-# ## What is in an ONNX file?
-# The next cell prints the steps of a network, traced and simplified as in chapter 08, and the nodes of its file:
+# ### int8: a range that calibration didn't see
+# In an int8 file, the graph contains pairs of quantize and dequantize nodes (QDQ), and their scales come from *calibration data*. Take
+# calibration values of at most 1, so that 127 stands for 1. What becomes of a 3 in production?
 
-# %% tags=["proof-nodes"]
-mytorch.manual_seed(0)
-mlp = layers.Sequential(layers.Linear(4, 16), layers.ReLU(), layers.Linear(16, 3)).eval()
-x = mytorch.randn(5, 4)
-print(graph.simplify(graph.trace(mlp, x)))
-data = onnx.export(mlp, x)
-print([operator for operator, *_ in nodes(data)])
-print(f"{len(data)} bytes, {4 * sum(p.numel() for p in mlp.parameters())} of them weights")
+# %% tags=["proof-calibration"]
+calibration, production = np.float32([0.1, 0.5, 1.0]), np.float32([0.5, 3.0])
+scale = calibration.max() / 127
+stored = np.clip(np.round(production / scale), -128, 127)
+print("stored", stored, "read back", (stored * scale).round(2))
 
 # %% [markdown]
-# The file can't run by itself: all it has is weights and the names of operators. `Gemm` is ONNX's name for a matrix
-# multiplication plus a bias, so two steps became one node. A table maps each operation of `mytorch` to its ONNX operator, mostly
-# in one line, and an operation that isn't in the table makes the export raise an error.
-
-# %% [markdown] given="mytorch.onnx.writing:gemm mytorch.onnx.writing:conv"
-# ### Operators for linear layers and convolutions
-# ONNX's `Conv` needs a padding for each of the four sides, and its `Gemm` accepts only matrices:
+# The 0.5 survives with a small rounding error, but the 3 is clamped to 1. A test set that resembles the calibration data can't show this.
+#
+# **Interview · Your exported int8 model is fine on the test set and wrong in production. What do you check?**
+#
+# - *Thirty seconds:* First the calibration data, because the scales come from it, and inputs with a wider range are clamped. I compare
+#   the ranges of the activations in production with the calibrated ones, and run the float model on the same requests. If it is wrong
+#   too, the fault is in the preprocessing or in the data.
+# - *Longer:* Then I switch layers back to float one at a time, to find the one whose quantization costs most. Runtimes fuse QDQ pairs into
+#   integer kernels, so I also compare the target's outputs with those of the same file elsewhere.
+# - *They ask next:* Which weights suffer most from int8? Those in channels with outliers, so use one scale per channel ([chapter
+#   22b](22b_memory.ipynb)).
+# - *The trap:* People calibrate on a clean sample of the training set, although production has longer inputs and outliers.
+# - *Proof:* `proof-calibration`; finding the layer: `proof-first-difference`.
 
 # %% [markdown]
-# **Interview · What is in an ONNX file?**
-#
-# - *Thirty seconds:* A graph in protocol buffers: each node has an operator, attributes, and the names of its inputs and outputs.
-#   The file also holds the weights, the types and shapes of inputs and outputs, and the *opset*, the version of the operator list.
-# - *Longer:* PyTorch's default exporter puts the weights into a second file, `m.onnx.data`, because a protobuf message can't be
-#   larger than 2 GB. Ship both, or pass `external_data=False` for a small model.
-# - *They ask next:* What isn't in it? The Python code, the branch that wasn't taken, the training mode, and your preprocessing,
-#   unless you put it into `forward`.
-# - *The trap:* Believing that the file is the model, when it holds only what the model did for one example.
-# - *Proof:* `proof-file-brakes`, `proof-nodes`.
-#
-# **Interview · The exporter doesn't support an operator. What do you do?**
-#
-# - *Thirty seconds:* First I try a newer opset that the runtime knows, since each version adds operators. Otherwise, I rewrite
-#   the code with existing operators, and the last resort is a custom operator, which every target runtime has to implement.
-# - *Longer:* In PyTorch, `torch.library.custom_op` keeps an operator whole, and `custom_translation_table` maps it to ONNX operators.
-# - *The trap:* Running the unsupported part in Python between two graphs, with copies to and from the GPU in each call.
-# - *Proof:* the error of an operation without an entry: `proof-rapid-fire`.
-#
 # ## Folding constants and batch norms
-# *Folding* computes once, during the export, what every call would compute again. There is much to fold, because a convolution
-# isn't a single operation in `mytorch`. This is the trace of one convolution and its batch norm, first as recorded and then after
-# two steps that make it shorter:
+# *Folding* computes once, during the export, what every call would compute again. Start with numbers: a layer returns 3x + 1, and the batch
+# norm behind it multiplies by 2 and adds 5. Together they are 2(3x + 1) + 5 = 6x + 7, which is one layer again.
+#
+# In `mytorch` there is more to fold, because a convolution isn't a single operation. This is the trace of one convolution and its batch
+# norm, first as recorded and then after two steps that make it shorter:
 
 # %% tags=["proof-folding"]
 recorded = graph.trace(cnn[:2], two)
-print([step.op.name for step in recorded.steps])
 simple = graph.simplify(recorded)
-print([step.op.name for step in simple.steps])
-print([step.op.name for step in onnx.fuse(simple).steps])
+for name, stage in {"recorded": recorded, "simplified": simple, "fused": onnx.fuse(simple)}.items():
+    print(f"{name} ({len(stage.steps)}):", *(step.op.name for step in stage.steps))
 pictures.graph(
     simple.output,
     children=lambda step: graph.steps_in(step.args),
@@ -389,9 +439,9 @@ pictures.graph(
 # and `1 / √(var + eps)`. Then `fuse` recognized by their pattern the steps that make up a convolution:
 
 # %% [markdown]
-# Finally, the batch norm went *into* the convolution. In evaluation mode it is a scale s and a shift for each channel, as
-# [chapter 12](12_norm_dropout_and_modes.ipynb) shows. Because a convolution is linear in its weights, these two can be merged
-# into its weight and bias: w′ = s·w, and b′ = s·(b − mean) + shift. (This is `fold` in exercise 3.)
+# Finally, the batch norm went *into* the convolution, as in the numbers above. In evaluation mode it is a scale s and a shift for each
+# channel ([chapter 12](12_norm_dropout_and_modes.ipynb)). Because a convolution is linear in its weights, these two can be merged into
+# its weight and bias: w′ = s·w, and b′ = s·(b − mean) + shift, which is `fold` in exercise 3.
 #
 # PyTorch's exporter folds batch norms, too: its file for a convolution, batch norm, ReLU and linear layer has the nodes `Conv`, `Relu`,
 # `Reshape` and `Gemm`. But a norm *before* a convolution with padding can't be folded exactly, because the padding adds its zeros after the
@@ -402,11 +452,11 @@ names, counts = ("as recorded", "constants folded", "layers fused"), {}
 for name, function, example in (("MLP", mlp, x), ("CNN", cnn, two)):
     whole = graph.trace(function, example)
     simple = graph.simplify(whole)
-    counts[name] = [len(each.steps) for each in (whole, simple, onnx.fuse(simple))]
+    counts[name] = [len(stage.steps) for stage in (whole, simple, onnx.fuse(simple))]
 print(counts)
 ax = pictures.axes(6.4, 2.6)
 for index, (name, values) in enumerate(counts.items()):
-    bars = ax.barh([place + 0.4 * index for place in (2, 1, 0)], values, 0.35, label=name)
+    bars = ax.barh([height + 0.4 * index for height in (2, 1, 0)], values, 0.35, label=name)
     ax.bar_label(bars, [f"{name} {value}" for value in values], padding=4)
 ax.set(yticks=[2.2, 1.2, 0.2], yticklabels=names, xlabel="steps", xlim=(0, 1.2 * max(counts["CNN"])))
 pictures.publish(ax, alt=f"Steps as recorded, with constants folded, with layers fused: {counts}.")
@@ -420,19 +470,11 @@ pictures.publish(ax, alt=f"Steps as recorded, with constants folded, with layers
 #   weights.
 # - *They ask next:* When can't batch norm be folded? In training, where its statistics come from the batch, and when something such
 #   as a ReLU stands between it and the layer.
-# - *The trap:* Continuing to train the folded model, whose batch norms are gone.
+# - *The trap:* The folded model can't be trained further as before, because its batch norms are gone.
 # - *Proof:* `proof-folding`, `proof-counts`.
-#
-# ## A runtime
-# A runtime needs a dict of values by name and a table of kernels. It goes from node to node, looks up the inputs, calls the
-# kernel, and stores the output. You write `run_onnx`, which does this, in exercise 4; here are two of its kernels:
-
-# %% [markdown] given="mytorch.onnx.runtime:windows mytorch.onnx.runtime:conv"
-# ### A convolution without `mytorch`
-# `runtime.py` imports only NumPy:
 
 # %% [markdown]
-# ### Milestone: LeNet without a library
+# ## Milestone: LeNet without a library
 # This is chapter 12's LeNet, with batch norms and two epochs of training. Its file and a copy of `runtime.py` go into an empty
 # folder, where a new Python process classifies 450 digits:
 
@@ -452,9 +494,9 @@ train, test = np.split(np.random.default_rng(0).permutation(1797), [1347])
 for name, channels in {"conv1": 6, "conv2": 16}.items():
     setattr(net, name, layers.Sequential(getattr(net, name), layers.BatchNorm2d(channels)))
 optimizer, loss_of = mytorch.optim.Adam(net.parameters(), lr=0.003), layers.CrossEntropyLoss()
-for some in [*train[:1344].reshape(42, 32)] * 2:
+for batch in [*train[:1344].reshape(42, 32)] * 2:
     optimizer.zero_grad()
-    loss_of(net(mytorch.tensor(images[some])), mytorch.tensor(data.target[some])).backward()
+    loss_of(net(mytorch.tensor(images[batch])), mytorch.tensor(data.target[batch])).backward()
     optimizer.step()
 
 digits = mytorch.tensor(images[test])
@@ -467,9 +509,10 @@ np.save("logits.npy", logits)
 print(len(logits), "digits; modules called torch:", [name for name in sys.modules if "torch" in name])"""
 print(subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True).stdout, end="")
 with mytorch.no_grad():
-    logits, found = net(digits).array, np.load(folder / "logits.npy")
-same, off = (logits.argmax(1) == found.argmax(1)).sum(), (abs(logits - found) > 0.001).sum()
-print(f"the same predictions: {same}; logits that differ by more than 0.001: {off}")
+    logits = net(digits).array
+from_file = np.load(folder / "logits.npy")
+print("the same predictions:", (logits.argmax(1) == from_file.argmax(1)).sum())
+print("logits that differ by more than 0.001:", (abs(logits - from_file) > 0.001).sum())
 print([operator for operator, *_ in nodes((folder / "lenet.onnx").read_bytes())])
 
 # %% [markdown]
@@ -510,15 +553,16 @@ print("an operation without an entry:", check.error(onnx.export, lambda x: x.sor
 # 10. A runtime is a dict of values and a table of kernels.
 #
 # ## You try
-# In [the exercises](../exercises/20b_export.ipynb) you predict the bytes of fields and write the protobuf writer, after *The bytes*
-# below; write the folding with a dynamic batch size and the runtime for `mytorch`; fix a service that answers from a training run;
-# and measure what a block of layers costs before and after folding. [Chapter 21](21_features_and_visualization.ipynb) looks inside trained networks.
+# In [the exercises](../exercises/20b_export.ipynb) you predict the bytes of fields and write the protobuf writer, for which you read *The
+# bytes* below. Then `mytorch` gets the folding with a dynamic batch size and the runtime. Finally, you fix a service that answers from a
+# training run, and measure what a block of layers costs before and after folding. [Chapter 21](21_features_and_visualization.ipynb) looks
+# inside trained networks.
 
 # %% [markdown]
 # ## If you have time
 # ### The bytes: protocol buffers
-# To write such a file yourself, you need its format: **protocol buffers**. A message is a sequence of *fields*, each of which
-# consists of a number, the *wire type* of its value, and the value. Eight lines are enough to read short messages:
+# To write such a file yourself, you need its format: **protocol buffers**. A message is a sequence of *fields*, and each field consists
+# of a number, the *wire type* of its value, and the value. Short messages can be read with eight lines:
 
 
 # %%
@@ -535,9 +579,9 @@ def read(data):
 print(list(read(onnx.messages.node("Mul", ["speed", "half"], "slower", {}))))
 
 # %% [markdown]
-# Since the file holds no field names, a reader needs the **schema**, `onnx.proto`. It says that in a node field 1 is an input, 2
-# an output, 3 a name and 4 the operator. A whole model is built in the same way: its field 7 is a message with the graph, whose
-# repeated field 1 is a message with a node. So `nodes` reads fields 7, 1 and 4.
+# Since the file holds no field names, a reader needs the **schema**, `onnx.proto`. It says that in a node field 1 is an input, 2 an
+# output, 3 a name and 4 the operator. A whole model is built in the same way: its field 7 is a message with the graph, whose repeated
+# field 1 is a message with a node, and these are the numbers that `nodes` used.
 #
 # #### Break it
 # So far, all lengths and integers were small enough for one byte, so try some that aren't:
@@ -577,6 +621,29 @@ pictures.slider(draw, start={"number": 300}, number=[1, 127, 128, 300, 20_000, -
 # writes one file that is about as large as the weights. PyTorch's default exporter writes two files: for `nn.Linear(64, 64)`,
 # PyTorch 2.13 makes `m.onnx` with about 2 kB and `m.onnx.data` with the weight's 16 kB. Ship both, or pass `external_data=False`
 # if the model is small enough: a protobuf message can't be larger than 2 GB.
+
+# %% [markdown] given="mytorch.onnx.writing:gemm mytorch.onnx.writing:conv"
+# ### Operators for linear layers and convolutions
+# ONNX's `Conv` needs a padding for each of the four sides, and its `Gemm` accepts only matrices:
+
+# %% [markdown] given="mytorch.onnx.runtime:windows mytorch.onnx.runtime:conv"
+# ### A convolution without `mytorch`
+# `runtime.py` imports only NumPy:
+
+# %% [markdown]
+# ### Padding: SAME and `padding=1`
+# In a port from TensorFlow, a classic cause of different outputs is `padding="SAME"`, which at stride 2 differs from `padding=1`:
+
+# %% tags=["proof-same"]
+from minitorch.nn import functional as F
+
+row, kernel = torch.arange(8.0).reshape(1, 1, 8), torch.ones(1, 1, 3)
+print("padding=1", F.conv1d(row, kernel, stride=2, padding=1).flatten().tolist())
+print("SAME     ", F.conv1d(F.pad(row, (0, 1)), kernel, stride=2).flatten().tolist())
+
+# %% [markdown]
+# SAME pads only as much as it must, and if that is odd, the extra zero goes at the end. Here it adds a single zero on the right, so the
+# shapes agree but the values don't.
 #
 # ### Myth · "The export runs the model once, on the example"
 # How often the model runs, and on what, depends on the exporter:
