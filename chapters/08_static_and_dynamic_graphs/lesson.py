@@ -34,9 +34,9 @@ for speed in (130.0, 50.0):
     print(speed, "function:", brake(x).item(), "  trace:", graph.run(traced, x).item())
 
 # %% [markdown] tags=["short"]
-# The trace brakes at 50, although the function doesn't. It saw the function once, at 130, and none of the steps that `run`
-# replays is an `if`. `torch.jit.trace` gives the same 25 and prints a `TracerWarning`, which is easily missed in a log; PyTorch 2.13
-# deprecates it in favour of `torch.compile` and `torch.export`. Move the slider: another example gives another function.
+# The trace brakes at 50, although the function doesn't. It saw the function once, at 130, and none of the steps that `run` replays is an
+# `if`. `torch.jit.trace` gives the same 25 and prints a `TracerWarning`, which is easily missed in a log; PyTorch 2.13 deprecates it in
+# favour of `torch.compile` and `torch.export`. Move the slider, and you see that another example gives another function.
 
 
 # %% hidden=true
@@ -93,7 +93,7 @@ print(recorded)
 #   autograd's graph the nodes are backward functions, and the edges lead to what produced the inputs (chapter 06).
 # - *They ask next:* Which tools capture graphs? `torch.compile`, `torch.export`, `tf.function` and JAX's `jit`. An ONNX file is
 #   a static graph as well ([chapter 20b](20b_export.ipynb)).
-# - *The trap:* Believing that a static graph has no control flow, although it has, [as nodes](proof-control-flow).
+# - *The trap:* People say that a static graph has no control flow. It has, [as nodes](proof-control-flow).
 # - *Proof:* `proof-lost-if`, `proof-toy-if`, `proof-trace`.
 #
 # ### What a whole graph allows
@@ -107,19 +107,25 @@ print(recorded)
 folded = graph.fold_constants(recorded)
 shared = graph.share_equal(folded)
 smaller = graph.drop_unused(shared)
-print("steps:", [len(each.steps) for each in (recorded, folded, shared, smaller)])
+for name, version in {
+    "recorded": recorded,
+    "folded": folded,
+    "shared": shared,
+    "without unused steps": smaller,
+}.items():
+    print(f"{name}: {len(version.steps)} steps")
 new = mytorch.tensor([[0.1, -0.2], [0.3, 0.4]])
-results = program(new).sum().item(), graph.run(smaller, new).sum().item()
-print("sum of the results: function {:.3f}, four steps {:.3f}".format(*results))
-label = {step: step.op.name for step in smaller.steps}
-pictures.graph(smaller.output, children=lambda step: graph.steps_in(step.args), label=lambda s: label.get(s, "input"))
+print(f"sum of the results: function {program(new).sum().item():.3f}, graph {graph.run(smaller, new).sum().item():.3f}")
+names = {step: step.op.name for step in smaller.steps}
+pictures.graph(smaller.output, children=lambda step: graph.steps_in(step.args), label=lambda s: names.get(s, "input"))
 
 # %% [markdown]
 # Nine steps became four, and the result is the same. Folding saved the two steps that compute `scale`, sharing saved the second `mul` and
 # `tanh`, and the unused `sum` was dropped. In the picture one `tanh` feeds two operations, where the function computed two of them.
 #
 # ### What a trace freezes
-# Python's own work isn't an operation on a tensor, so it happens once, during tracing:
+# Plain Python code isn't recorded: it runs once, while the function is traced. This function reads the sum and the length of its input, so
+# trace it with (1, 2), where they are 3 and 2, and run the trace with three other numbers:
 
 
 # %% tags=["proof-trace-blind"]
@@ -128,22 +134,32 @@ def blind(x):
     return x * scale / len(x)
 
 
-fixed, longer = graph.trace(blind, mytorch.tensor([1.0, 2.0])), mytorch.tensor([10.0, 20.0, 30.0])
-print("function", blind(longer).tolist(), "  trace", graph.run(fixed, longer).tolist())
+fixed = graph.trace(blind, mytorch.tensor([1.0, 2.0]))
+longer = mytorch.tensor([10.0, 20.0, 30.0])
+print("function", blind(longer).tolist())
+print("trace   ", graph.run(fixed, longer).tolist())
 print(fixed)
+
+# %% [markdown]
+# `item()` froze the example's sum, 3, and `len` froze its length, 2, so the trace returns x · 3 / 2. The old `torch.jit.trace` gives the
+# same 15, 30 and 45, with a warning for each. Globals and random numbers are frozen in the same way:
+
+# %% tags=["proof-frozen-global"]
 K = 2.0
-scaled, drawn = graph.trace(lambda x: x * K, longer), graph.trace(lambda x: x * mytorch.rand(1), longer)
-K, draws = 3.0, {graph.run(drawn, longer)[0].item() for _ in range(5)}
-print("10 * K, K = 3:", graph.run(scaled, longer)[0].item(), "  different random numbers in five runs:", len(draws))
+scaled = graph.trace(lambda x: x * K, longer)
+K = 3.0
+print("10 · K with K = 3:", graph.run(scaled, longer)[0].item())
+drawn = graph.trace(lambda x: x * mytorch.rand(1), longer)
+results = {graph.run(drawn, longer)[0].item() for _ in range(5)}
+print("different random numbers in five runs:", len(results))
 
 # %% [markdown] tags=["short"]
-# `item()` froze the example's sum, 3, and `len` froze its length, 2. The old `torch.jit.trace` gives the same 15, 30 and 45, with
-# a warning for each. The global `K` kept the value that it had at trace time, and the random number was drawn once.
+# The global `K` kept the value that it had at trace time, and the random number was drawn once.
 #
 # ## Guards
-# Look at the lines that begin with `guard`: the trace wrote down each value that Python read, here a number and twice a shape.
-# If the next call checks these guards, and traces the function again where one of them fails, the answer no longer depends on
-# the example.
+# Look at the lines above that begin with `guard`: the trace of `blind` wrote down each value that Python read, here a number and twice a
+# shape. If the next call checks these guards, and traces the function again where one of them fails, the answer no longer depends on the
+# example.
 
 # %% [markdown] given="mytorch.graph:Compiled"
 # ### Guards in `mytorch`
@@ -157,23 +173,25 @@ print("10 * K, K = 3:", graph.run(scaled, longer)[0].item(), "  different random
 #   results on to the next piece.
 
 # %% [markdown]
-# Follow three calls of a function with one `item()`. In the keys, `kinds` and `sizes` describe the inputs:
+# Follow three calls of `x * x.sum().item()`. The sum is read in the middle, so each call needs two pieces:
 #
-# 1. The function is traced, and the sum 3 is read. Piece 1 ends at the read and is stored under `(kinds, sizes)`; piece 2 is the rest,
-#    stored under `(kinds, sizes, '3.0')`.
-# 2. Piece 1 is found and runs, but this time the sum is 5, and nothing is stored under `(kinds, sizes, '5.0')`. So `compile` traces the
-#    function again and adds the second piece only.
-# 3. The sum is 3 again, so both pieces are found and nothing is traced.
+# ```text
+# call with [1, 2]    nothing is stored         trace: piece 1 = sum,  reads 3.0,  piece 2 = mul by 3.0
+# call with [1, 4]    piece 1 runs, reads 5.0   nothing is stored for 5.0, so trace: piece 2' = mul by 5.0
+# call with [2, 1]    piece 1 runs, reads 3.0   piece 2 runs, nothing is traced
+# ```
+#
+# In the dict `pieces` of `Compiled`, the key of a piece ends with the values that were read before it, as strings:
 
 # %% tags=["proof-pieces"]
-stored = graph.Compiled(lambda x: x * x.sum().item())
+compiled = graph.Compiled(lambda x: x * x.sum().item())
 for values in ([1.0, 2.0], [1.0, 4.0], [2.0, 1.0]):
-    result = stored(mytorch.tensor(values)).tolist()
-    pieces = {(*read,): [step.op.name for step in piece.steps] for (_, _, *read), (piece, _) in stored.pieces.items()}
-    print(values, "->", result, " pieces by the values read:", pieces)
+    print(values, "->", compiled(mytorch.tensor(values)).tolist())
+    for (_, _, *values_read), (piece, _) in compiled.pieces.items():
+        print("    after reading", values_read, "run", [step.op.name for step in piece.steps])
 
 # %% [markdown]
-# Without a read, as in the next cell, each trace is a single piece.
+# A function that reads nothing has a single piece for each trace. So count the graphs while the inputs of `x * 2` change:
 
 
 # %% tags=["proof-guards"]
@@ -186,10 +204,17 @@ def graphs(function, *inputs):
 
 
 ones = mytorch.ones
-inputs = {"values": ones(2) * 7, "length 3": ones(3), "length 4": ones(4), "dtype": ones(4).double()}
-print(["first", *inputs], graphs(lambda x: x * 2, ones(2), *inputs.values()))
-print("strides", graphs(lambda x: x * 2, ones(2, 3), ones(3, 2).t()))
-print("reads len", graphs(lambda x: x / len(x), ones(2), ones(3), ones(4)))
+inputs = {
+    "length 2": ones(2),
+    "other values": ones(2) * 7,
+    "length 3": ones(3),
+    "length 4": ones(4),
+    "float64": ones(4).double(),
+}
+for name, count in zip(inputs, graphs(lambda x: x * 2, *inputs.values()), strict=True):
+    print(f"{name:12} graphs so far: {count}")
+print("x * 2, then transposed:", graphs(lambda x: x * 2, ones(2, 3), ones(3, 2).t()))
+print("x / len(x), lengths 2, 3, 4:", graphs(lambda x: x / len(x), ones(2), ones(3), ones(4)))
 
 # %% [markdown]
 # ### What `torch.compile` guards
@@ -204,8 +229,8 @@ print("reads len", graphs(lambda x: x / len(x), ones(2), ones(3), ones(4)))
 # | `x / len(x)`: length 2, 3, 4 | 1, 2, 3 | 1, 2, 2 |
 # | `x * K`: before and after the global `K` changes | 1, 1 | 1, 2 |
 #
-# Two rows differ: your tracer sees only operations on tensors, while PyTorch interprets Python's bytecode. It represents a length by a
-# symbol with which it can compute, and a decision such as `len(x) > 10` becomes a guard. It also guards globals, and it draws a new
+# Two rows differ: your tracer sees only operations on tensors, while PyTorch interprets Python's bytecode. It represents a length as a
+# symbol that it can compute with, and it turns a decision such as `len(x) > 10` into a guard. It also guards globals, and it draws a new
 # random number in each call.
 #
 # A guard can also fail in every call: a loop over `len(x)` is unrolled, so its graph fits one length only. Here are twelve lengths in a
@@ -215,8 +240,8 @@ print("reads len", graphs(lambda x: x / len(x), ones(2), ones(3), ones(4)))
 # %% tags=["proof-recompiles"]
 def add_up(x):
     total = x[0]
-    for place in range(1, len(x)):
-        total = total + x[place]
+    for index in range(1, len(x)):
+        total = total + x[index]
     return total
 
 
@@ -246,7 +271,8 @@ pictures.curves(counts, lengths, xlabel="length of the input", ylabel="graphs so
 #   lengths, mark a dimension with `torch._dynamo.mark_dynamic`, or pass `dynamic=True`, which gives `x * 2` one graph for the lengths 2,
 #   3 and 4. The loop above recompiles even then. In a test, `torch.compiler.set_stance("fail_on_recompile")` turns a recompilation into
 #   an error.
-# - *The trap:* Expecting it to compile once. After eight versions of one function, inputs that fit none of them run eagerly.
+# - *The trap:* It doesn't just compile once, and it doesn't compile forever either: after eight versions of one function, inputs that fit
+#   none of them run eagerly.
 # - *Proof:* `proof-guards`, `proof-recompiles`.
 
 # %% [markdown] tags=["short"]
@@ -261,30 +287,39 @@ def brake_or_add(speed):
     return speed + 1
 
 
+compiled = graph.Compiled(brake_or_add)
+for speed in (130.0, 50.0, 120.0, 60.0):
+    result = compiled(mytorch.tensor([speed])).item()
+    print(f"{speed} -> {result}, graphs so far: {len(compiled.graphs)}")
+for (_, _, *values_read), (piece, read) in compiled.pieces.items():
+    print("after reading", values_read, "run", [step.op.name for step in piece.steps], "then read", read or "nothing")
+print(torch._dynamo.explain(brake_or_add)(torch.tensor([130.0])).break_reasons[0].reason)
+
+# %% [markdown]
+# The results are correct, and they come from three graphs: one up to the decision, and one for each branch. PyTorch also counts 2, 3, 3, 3,
+# and its `explain` gives the same reason as the last line, a *generic jump* on a tensor.
+#
+# ### A break inside a loop
+# What if the decision is made three times, in a loop?
+
+
+# %% tags=["proof-loop-break"]
 def three_times(speed):
     for _ in range(3):
         speed = speed * 0.5 if speed.sum() > 100 else speed + 1
     return speed
 
 
-driven, looped = graph.Compiled(brake_or_add), graph.Compiled(three_times)
-for speed in map(mytorch.tensor, ([130.0], [50.0], [120.0], [60.0])):
-    one, three = driven(speed).item(), looped(speed).item()
-    print(f"{speed.item()} -> {one}, graphs: {len(driven.graphs)}   loop: {three}, graphs: {len(looped.graphs)}")
-for (_, _, *values), (piece, read) in driven.pieces.items():
-    print(
-        "values read:", values, "  piece:", [step.op.name for step in piece.steps], "  then reads:", read or "nothing"
-    )
-print(torch._dynamo.explain(brake_or_add)(torch.tensor([130.0])).break_reasons[0].reason)
+compiled = graph.Compiled(three_times)
+for speed in (130.0, 50.0):
+    result = compiled(mytorch.tensor([speed])).item()
+    print(f"{speed} -> {result}, graphs so far: {len(compiled.graphs)}")
 
 # %% [markdown]
-# The results are correct, and they come from three graphs: one up to the decision, and one for each branch. The lines below them print
-# the dict `pieces`, in which `Compiled` looks a piece up by the values that were read before it. PyTorch also counts 2, 3, 3, 3, and its
-# `explain` gives the same reason as the last line, a *generic jump* on a tensor.
-#
-# In a loop the two libraries differ. Your `Compiled` adds pieces for each new path through the three decisions, whereas PyTorch makes
-# **no graph at all** for a function that breaks in the body of a `for` or `while` loop (unless the branch leaves by `return`). It runs
-# that function eagerly and compiles only the functions that the loop calls. A loop that decodes one token per iteration can lose its whole compilation in this way.
+# Here the two libraries differ. Your `Compiled` adds pieces for each new path through the three decisions: four on the first path, and
+# three more on the second. PyTorch makes **no graph at all** for a function that breaks in the body of a `for` or `while` loop (unless
+# the branch leaves by `return`). It runs that function eagerly and compiles only the functions that the loop calls. So a loop that
+# decodes one token per iteration can lose its whole compilation.
 #
 # A `print` is a break too: PyTorch returns to Python and prints in every call, while your library prints at trace time only.
 #
@@ -304,8 +339,21 @@ print(torch._dynamo.explain(brake_or_add)(torch.tensor([130.0])).break_reasons[0
 # - *They ask next:* How do you keep a kernel of your own in the graph? I register it with `torch.library.custom_op`, and give it a
 #   `register_fake` function that returns an empty result of the correct shape, so that it needs no break
 #   ([chapter 20b](20b_export.ipynb)).
-# - *The trap:* Fearing that a break makes the results incorrect, when it only makes them slower.
+# - *The trap:* A break isn't a bug. The results stay correct, and only the speed suffers.
 # - *Proof:* `proof-breaks`, `proof-fusion`.
+#
+# **Interview · Your decode loop got no faster under `torch.compile`. Why, and what do you compile instead?**
+#
+# - *Thirty seconds:* The loop probably tests a token, for example for the end of the text, and a break in the body of a loop leaves the
+#   whole function eager. So I compile the step that produces one token, and leave the loop and the test in Python.
+# - *Longer:* Only what the loop calls was compiled before, perhaps in pieces. The step should see the same shapes each time, so I
+#   preallocate the KV cache and write to it with `index_copy_`, at a position that is a tensor of one element. (`cache[pos] = …` with a
+#   0-d `pos` compiles again at each position in PyTorch 2.13.) With equal shapes, `mode="reduce-overhead"` can replay CUDA graphs, and at
+#   batch size 1 the launches are most of the time.
+# - *They ask next:* And if the cache grows by `cat`? Its length becomes a dynamic shape, so two graphs are enough, but each step
+#   copies the cache.
+# - *The trap:* A warning about graph breaks isn't shown by default, so an eager loop looks like a compiled one that is slow.
+# - *Proof:* `proof-loop-break`; the counts are in [the table](#Recompilations-and-graph-breaks,-case-by-case).
 
 # %% [markdown]
 # ## Fusion, counted in bytes
@@ -313,8 +361,8 @@ print(torch._dynamo.explain(brake_or_add)(torch.tensor([130.0])).break_reasons[0
 # **instrument** is one more layer of the dispatcher, below all others, which sees each kernel that runs. `count_bytes` (exercise 7) is
 # an instrument that adds up the bytes that kernels read and write.
 #
-# GELU, written out, is nine operations, and the folded cell turns such a trace into a single kernel. The cell after it runs GELU as nine
-# kernels, then as two with a graph break between them, and finally as one.
+# GELU, written out, is nine operations, and `fused` in the folded cell turns such a trace into a single kernel. Run it on a million
+# numbers, which are 4 MB, as nine kernels, as two with a graph break between them, and as one. How many MB do you expect for one kernel?
 
 
 # %% hidden=true
@@ -322,7 +370,7 @@ def fused(traced):
     def kernel(x, y=None):
         values = dict(zip(traced.inputs, (x, y), strict=False))
         for step in traced.steps:
-            values[step] = step.op.kernel(*[values.get(each, each) for each in step.args])
+            values[step] = step.op.kernel(*[values.get(arg, arg) for arg in step.args])
         return values[traced.output]
 
     return mytorch.dispatch.operation(kernel)
@@ -338,8 +386,12 @@ def gate(x, inner):
 
 
 x, gelu = mytorch.linspace(-3, 3, 1_000_000), lambda x: gate(x, cubic(x))
-first, second = fused(graph.trace(cubic, x)), fused(graph.trace(gate, x, cubic(x)))
-ways = {"nine kernels": gelu, "two": lambda x: second(x, first(x)), "one": fused(graph.trace(gelu, x))}
+fused_cubic, fused_gate = fused(graph.trace(cubic, x)), fused(graph.trace(gate, x, cubic(x)))
+ways = {
+    "nine kernels": gelu,
+    "two kernels": lambda x: fused_gate(x, fused_cubic(x)),
+    "one kernel": fused(graph.trace(gelu, x)),
+}
 for name, function in ways.items():
     with mytorch.utils.count_bytes() as moved:
         result = function(x)
@@ -358,7 +410,7 @@ for name, function in ways.items():
 # - *Longer:* A compiler also folds constants, shares repeated work, drops dead code and plans memory.
 # - *They ask next:* Why not fuse everything? A large matrix multiplication already does enough arithmetic per byte, and by default
 #   `torch.compile` calls the same library kernel for it as eager execution.
-# - *The trap:* Expecting fusion to save arithmetic: the same nine operations are computed.
+# - *The trap:* Fusion saves no arithmetic, because the same nine operations are computed.
 # - *Proof:* `proof-fusion`, `proof-simplify`.
 
 # %% [markdown] tags=["short"]
@@ -405,7 +457,7 @@ print("meta:", (meta @ meta).shape, "|", check.error((meta @ meta).sum().item))
 #   in-place writes by operations with new results, so that Inductor can reorder and fuse.
 # - *They ask next:* How does `torch.export` differ? It must capture the whole program in one graph ahead of time, so it raises where
 #   `compile` would break, and the graph runs without the Python that made it ([chapter 20b](20b_export.ipynb)).
-# - *The trap:* Thinking that `torch.compile(model)` compiles. It returns a wrapper, and the first call compiles.
+# - *The trap:* `torch.compile(model)` itself compiles nothing. It returns a wrapper, and the first call compiles.
 # - *Proof:* `proof-joint-graph`, `proof-guards`.
 #
 # **Interview · Why is my compiled model not faster?**
@@ -414,10 +466,10 @@ print("meta:", (meta @ meta).shape, "|", check.error((meta @ meta).sum().item))
 #   graph breaks with `TORCH_LOGS`. If there are none, the model may already be limited by large matrix multiplications, for which
 #   the compiled code calls the same kernels.
 # - *Longer:* With small batches the launches dominate, and `mode="reduce-overhead"` helps. With varying lengths I pad or mark dynamic
-#   dimensions. A break in a loop's body leaves the whole function eager.
+#   dimensions.
 # - *They ask next:* Does DDP change the graphs? Yes, Dynamo splits them at DDP's gradient buckets, so that communication overlaps with
 #   the backward pass.
-# - *The trap:* Timing without synchronizing ([chapter 05](05_devices.ipynb)).
+# - *The trap:* If you don't synchronize before you stop the clock, you time the launches ([chapter 05](05_devices.ipynb)).
 # - *Proof:* `proof-recompiles`, `proof-breaks`, `proof-fusion`.
 
 # %% [markdown] tags=["short"]
@@ -444,9 +496,9 @@ print("meta:", (meta @ meta).shape, "|", check.error((meta @ meta).sum().item))
 # 10. Dynamo captures, AOTAutograd adds the backward pass, and Inductor generates kernels.
 #
 # ## You try
-# In [the exercises](../exercises/08_static_and_dynamic_graphs.ipynb) you predict what a trace returns, write the recorder, the
-# replay and the three passes, record guards and choose a graph by them, remove the recompilations of a training step, and count
-# bytes. In [chapter 08b](08b_a_compiler.ipynb) you turn the trace into a compiler.
+# In [the exercises](../exercises/08_static_and_dynamic_graphs.ipynb) you predict what a trace returns, and write the recorder, the replay
+# and the three passes. Then you record guards and choose a graph by them, remove the recompilations of a training step, and count bytes.
+# In [chapter 08b](08b_a_compiler.ipynb) you turn the trace into a compiler.
 
 # %% [markdown]
 # ## If you have time
@@ -476,7 +528,7 @@ RULES = {"add": lambda p, q: p + q, "mul": lambda p, q: p * q, "greater": lambda
 def evaluate(node, feed):
     if not isinstance(node, Node) or node in feed:
         return feed.get(node, node)
-    return RULES[node.kind](*(evaluate(each, feed) for each in node.inputs))
+    return RULES[node.kind](*(evaluate(operand, feed) for operand in node.inputs))
 
 
 x = Node("input")
@@ -547,7 +599,7 @@ for name, inner in (("sqrt(x)", lambda x: x), ("sqrt of a safe x", lambda x: tor
 #   with a test and a body.
 # - *They ask next:* Is there a third way? `torch.where(x > 0, a, b)` computes both sides and selects element by element, and the side
 #   that isn't selected [can make the gradient nan](proof-where-nan).
-# - *The trap:* Thinking that an `if` is lost in `torch.compile`, as in a trace. [It isn't](proof-breaks).
+# - *The trap:* A trace loses an `if`, but `torch.compile` [doesn't](proof-breaks).
 # - *Proof:* `proof-control-flow`, `proof-lost-if`.
 
 # %% [markdown]
@@ -557,7 +609,7 @@ for name, inner in (("sqrt(x)", lambda x: x), ("sqrt of a safe x", lambda x: tor
 # `torch._dynamo.config.allow_unspec_int_on_nn_module` to True. An integer *argument* costs two graphs in total, because the second
 # value makes it dynamic.
 #
-# The next table shows which constructs break a graph. PyTorch 2.13 counts:
+# Which constructs break a graph? PyTorch 2.13 counts:
 #
 # | in the function | graphs by default | `fullgraph=True` |
 # |---|---|---|
@@ -606,7 +658,7 @@ for speeds in ([130.0], [50.0], [50.0, 20.0]):
 #   `tf.function` the body's Python code runs only during tracing, and `tf.print` is an operation.
 # - *They ask next:* What does JAX do? `jit` also traces by shape and dtype. At an `if` on a value it raises an error, and you write
 #   `lax.cond`.
-# - *The trap:* Passing a step counter to `tf.function` as a Python number, which traces again in every step. A tensor doesn't.
+# - *The trap:* A step counter that you pass to `tf.function` as a Python number makes it trace again in every step. A tensor doesn't.
 # - *Proof:* `proof-trace-per-shape`, `proof-guards`, `proof-breaks`.
 
 # %% [markdown]
@@ -615,8 +667,8 @@ for speeds in ([130.0], [50.0], [50.0, 20.0]):
 #
 # ### Gradients as nodes
 # In TensorFlow 1, every program first described a graph. `course.tensorflow1` is a small copy of that library: a **placeholder** stands
-# for an input, a **variable** holds a parameter, and a **session** runs the nodes that you fetch. The next cell describes a line and its
-# squared distance from `y`, and then fits it twice, once with autograd and once in the graph.
+# for an input, a **variable** holds a parameter, and a **session** runs the nodes that you fetch. Describe a line and its squared
+# distance from `y`, and then fit it twice, once with autograd and once in the graph:
 
 # %% tags=["proof-line"]
 from course import tensorflow1 as tf
@@ -654,7 +706,7 @@ for count in range(1, 16):
 #   the graph is walked once, before it runs, and nodes that compute the derivatives are added (`tf.gradients`).
 # - *Longer:* A static runtime can therefore optimize forward and backward pass together, as `torch.compile` does after AOTAutograd has
 #   traced both.
-# - *The trap:* Calling `minimize` inside the loop. It adds nodes in every iteration, so the graph keeps growing.
+# - *The trap:* If `minimize` is called inside the loop, it adds nodes in every iteration, so the graph keeps growing.
 # - *Proof:* `proof-line`, `proof-joint-graph`.
 
 # %% [markdown]
@@ -675,18 +727,18 @@ with tf.name_scope("layer"):
     print("name_scope", *(tf.Variable(0.0, name="v").name for _ in range(2)), tf.get_variable("g", shape=()).name)
 for reuse, name in ((False, "w"), (True, "w"), (False, "w"), (True, "z"), (tf.AUTO_REUSE, "z")):
     with tf.variable_scope("layer", reuse=reuse):
-        said = str(check.error(tf.get_variable, name, shape=()) or "no error").partition(". Did")[0]
-    print(f"variable_scope, reuse={reuse!s:10} {name}: {said}")
-print("all variables:", *(each.name for each in tf.global_variables()))
+        error = str(check.error(tf.get_variable, name, shape=()) or "no error").partition(". Did")[0]
+    print(f"variable_scope, reuse={reuse!s:10} {name}: {error}")
+print("all variables:", *(variable.name for variable in tf.global_variables()))
 
 # %% [markdown]
-# Without `reuse`, asking for an existing name raises an error. With `reuse=True`, asking for a name that doesn't exist raises one.
-# Only `AUTO_REUSE` does what the myth says.
+# Without `reuse`, asking for an existing name raises an error. With `reuse=True`, asking for a name that doesn't exist raises an error as
+# well. Only `AUTO_REUSE` does what the myth says.
 #
 # **Interview · How did two layers share a parameter in TensorFlow 1, and how do they in PyTorch?**
 #
 # - *Thirty seconds:* In PyTorch both layers hold the same `Parameter` object ([chapter 09](09_modules_and_parameters.ipynb)), so no
 #   names are needed. TensorFlow 1 shared by name: `tf.get_variable` looks a variable up by its full name under `reuse`, and
 #   `tf.Variable` always creates a new one.
-# - *The trap:* Building the same layer twice with `Variable`, for training and for validation, which gives each its own weights.
+# - *The trap:* A layer that is built twice with `Variable`, for training and for validation, has two sets of weights.
 # - *Proof:* `proof-scopes`.
