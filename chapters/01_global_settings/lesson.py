@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Global settings
-# Why is 0.1 suddenly not equal to 0.1? How do you get the same losses in every run? And why does a model under `no_grad` still
-# record a graph in a thread pool? The answers follow from four ideas, which this lesson takes in turn:
+# Why does a model under `no_grad` still record a graph in a thread pool? How do you get the same losses in every run? And why is 0.1
+# suddenly not equal to 0.1? The answers follow from four ideas, which this lesson takes in turn:
 #
 # 1. A setting is read when a function is *called*, not when you set it.
 # 2. A setting has a *scope*: the whole process, one thread, or one block.
@@ -16,32 +16,28 @@ from course import lesson
 mytorch = lesson.mytorch(1)  # as of this chapter, using your code wherever you've solved the exercise
 
 # %% [markdown] tags=["short"]
-# ## The default dtype: when 0.1 isn't equal to 0.1
-# Two lines create the same tensor, but between them a default changes. What will the first line of the output be?
+# ## `no_grad` in a thread pool
+# You switch gradients off and call a layer twice, once in a thread pool and once directly. Which of the two results has a graph?
 
-# %% tags=["proof-two-tenths"]
+# %% tags=["proof-thread-pool"]
+from concurrent.futures import ThreadPoolExecutor
+
 import minitorch as torch
 
-x = torch.tensor([0.1, 0.5])
-torch.set_default_dtype(torch.float64)  # perhaps deep inside somebody's library
-y = torch.tensor([0.1, 0.5])
-print(x == y)
-print(x, y)
-torch.set_default_dtype(torch.float32)
-print(x, y, x[0].item())
+layer, x = torch.nn.Linear(2, 1), torch.ones(2)
+with torch.no_grad(), ThreadPoolExecutor() as executor:
+    in_the_pool = executor.submit(layer, x).result()
+    here = layer(x)
+print("in the pool:", in_the_pool.requires_grad)
+print("here:       ", here.requires_grad)
 
 # %% [markdown] tags=["short"]
-# The Python floats were the same, but `x` is float32 and `y` is float64. For the comparison PyTorch converts `x` to float64,
-# where its 0.1 turns out to be 0.10000000149, the nearest number that float32 has. Being a power of two, 0.5 is exact in both
-# types.
+# The worker thread recorded a graph, although the call stands inside the block. Why? For each setting you need to know when it is read,
+# and whom it belongs to.
 #
-# `print` hides the difference. It shows four digits, and it names a floating-point dtype only if that isn't the default *at the moment of
-# printing*: the second line names the dtype of `x`, the third that of `y`. So both `tensor` and `print` read something that no argument
-# mentions. What is it?
-#
-# ## The smallest model: a setting is read at the call
-# A setting is a value in an object that the whole program shares. Functions that create or print a tensor look it up *at the moment they
-# are called*.
+# ## When is a setting read?
+# The smallest model of a setting is a value in an object that functions look up *at the moment they are called*. What does this cell print
+# for the dtypes of `before` and `after`?
 
 
 # %%
@@ -54,21 +50,17 @@ def make(dtype=None, device=None):
     return {"dtype": dtype or State.dtype, "device": device or State.device}
 
 
-def show(made):
-    suffix = "" if made["dtype"] == State.dtype else f", dtype={made['dtype']}"
-    return f"tensor(...{suffix})"
-
-
 before = make()
 State.dtype = "float64"
 after = make()
-print(show(before), show(after), show(make(dtype="float32")))
+print("before:  ", before["dtype"])
+print("after:   ", after["dtype"])
+print("argument:", make(dtype="float32")["dtype"])
 
 # %% [markdown]
-# This model explains the surprise: the tensor `before` keeps the dtype with which it was created, while its printed form
-# depends on the state at the time of printing. An explicit argument overrides the setting. The picture shows the three places
-# in which `torch.tensor(0.5)` looks for a dtype: in its arguments, in its data (an array would have a dtype), and finally in
-# the default.
+# `before` keeps the dtype that it was made with, `after` has the new one, and an explicit argument overrides the setting. The picture shows
+# where `torch.tensor(0.5)` looks for a dtype: in its arguments, in its data (an array would have a dtype), and
+# finally in the default.
 
 # %%
 from course import pictures
@@ -79,20 +71,9 @@ pictures.layers(steps, call="torch.tensor(0.5)", path=list(steps), **types)
 
 # %% [markdown] tags=["short"]
 # ## Settings and threads
-# So far `State` has been one object for the whole program. That model breaks as soon as a second thread runs. This program switches
-# gradients off and calls a layer twice, once in a thread pool and once directly. Which of the two results has a graph?
-
-# %% tags=["proof-thread-pool"]
-from concurrent.futures import ThreadPoolExecutor
-
-layer, batches = torch.nn.Linear(2, 1), [torch.ones(2)]
-with torch.no_grad(), ThreadPoolExecutor() as executor:
-    print("in the pool:", [result.requires_grad for result in executor.map(layer, batches)])
-    print("here:       ", [result.requires_grad for result in map(layer, batches)])
-
-# %% [markdown] tags=["short"]
-# The worker thread recorded a graph, because `no_grad` reaches only the thread that enters it. Is that true of all settings?
-# The next cell changes six of them and reads each one in this thread and in a new one:
+# In the model, `State` is one object for the whole program, so every thread would see a change. The thread pool showed that `no_grad`
+# isn't like that: it reaches only the thread that enters it. Is that true of all settings? Change six of them, and read each one in this
+# thread and in a new one:
 
 # %% tags=["proof-threads"]
 readers = {
@@ -109,7 +90,8 @@ torch.use_deterministic_algorithms(True)
 torch.set_num_threads(1)
 with torch.device("meta"), torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
     for name, read in readers.items():
-        print(f"{name:25} here: {read()!s:14} in a new thread: {ThreadPoolExecutor().submit(read).result()}")
+        in_a_new_thread = ThreadPoolExecutor().submit(read).result()
+        print(f"{name:25} here: {read()!s:14} in a new thread: {in_a_new_thread}")
 torch.set_default_dtype(torch.float32)
 torch.use_deterministic_algorithms(False)
 torch.set_num_threads(threads)
@@ -122,12 +104,32 @@ torch.set_num_threads(threads)
 #
 # - *Thirty seconds:* The default dtype, print options, the seed and the deterministic switch belong to the process, so every thread sees
 #   them. The default device, the current GPU, `no_grad`, `inference_mode` and autocast belong to the thread that sets them.
-# - *Longer:* That suits a server in which one thread answers requests under `no_grad` while another one trains. But a thread
-#   pool needs `no_grad` inside the function that it runs.
+# - *Longer:* That suits a server in which one thread answers requests under `no_grad` while another one trains.
 # - *They ask next:* What about the backward pass, which runs in its own thread on a GPU? The engine copies the caller's modes
 #   to its threads, except that it records a graph only under `create_graph=True`.
-# - *The trap:* Wrapping `executor.map(model, batches)` in `no_grad`: the workers still record graphs.
+# - *The trap:* If you wrap `executor.map(model, batches)` in `no_grad`, the workers still record graphs.
 # - *Proof:* `proof-thread-pool`, `proof-threads`.
+#
+# **Interview · Your model runs under `no_grad`, and memory still grows. How?**
+#
+# - *Thirty seconds:* Either a graph is recorded where the block doesn't reach, or tensors are kept that have no graph. The classic cause
+#   is a thread pool, because the workers don't see the caller's `no_grad`. So I check `requires_grad` of an output inside the worker.
+# - *Longer:* Code inside may also switch recording on again, with `enable_grad`. If the outputs have no graph, I look for a list that
+#   collects them, for hooks that store activations, or for a KV cache that grows.
+# - *They ask next:* How do you fix the thread pool? I decorate the function that the workers run with `@torch.no_grad()`.
+# - *The trap:* `model.eval()` looks like the fix, but it only changes layers such as dropout and batch norm, and recording goes on.
+# - *Proof:* `proof-thread-pool`, `proof-fixed-pool`.
+
+
+# %% tags=["proof-fixed-pool"]
+@torch.no_grad()
+def predict(x):
+    return layer(x)
+
+
+with ThreadPoolExecutor() as executor:
+    print("decorated, in the pool:", executor.submit(predict, x).result().requires_grad)
+    print("in evaluation mode:    ", executor.submit(layer.eval(), x).result().requires_grad)
 
 # %% [markdown]
 # ## A setting for a block
@@ -172,9 +174,9 @@ print("torch:  ", torch.get_default_device())
 # The toy has room for a single outer value, and the inner block overwrote it. Nested blocks therefore need a stack, which you will write in
 # exercise 2: entering pushes the old value, and leaving pops it.
 #
-# The toy is also shared by all threads. A setting that belongs to a thread, which you will write in exercise 3, is kept in a
-# `threading.local()`, an object whose attributes are separate for each thread. Since a new thread finds no attributes at all,
-# the setting also needs a default that doesn't depend on the thread, such as the `"cpu"` in this cell:
+# The toy is also shared by all threads, whereas a setting that belongs to a thread is kept in a `threading.local()`, an object whose
+# attributes are separate for each thread. (You will write one in exercise 3.) Since a new thread finds no attributes at all, the setting
+# also needs a default that doesn't depend on the thread, such as the `"cpu"` in this cell:
 
 # %% tags=["proof-thread-local"]
 import threading
@@ -198,30 +200,38 @@ print("here:", local.device, "  in a new thread:", elsewhere)
 # | `torch.manual_seed(0)` | restarts the random number generators of the CPU and of all GPUs | repeatable runs ([chapter 19](19_training_loop.ipynb)) |
 # | `torch.use_deterministic_algorithms(True)` | chooses deterministic algorithms, and raises an error where there is none; cuBLAS also needs `CUBLAS_WORKSPACE_CONFIG` | repeatable runs ([chapter 19](19_training_loop.ipynb)) |
 #
-# The next cell prints the defaults of the switches for speed. Then it draws two numbers after the same seed, with and without
-# an extra draw in between, and calls an operation that has no deterministic version. (Because minitorch has no cuDNN,
-# `benchmark` has nothing to time there.)
+# What are the defaults of the switches for speed?
 
 # %% tags=["proof-switches"]
-from textwrap import fill
+print("float32 matmul precision:", torch.get_float32_matmul_precision())
+print("TF32 in cuDNN's convolutions:", torch.backends.cudnn.allow_tf32)
+print("cuDNN times algorithms:", torch.backends.cudnn.benchmark)
 
-print("float32 matmul precision:", torch.get_float32_matmul_precision(), "(no TF32)")
-print("TF32 in cuDNN's convolutions:", torch.backends.cudnn.allow_tf32, " benchmark:", torch.backends.cudnn.benchmark)
+# %% [markdown]
+# By default, float32 matrices are multiplied in full precision, cuDNN's convolutions may use TF32, and nothing is timed.
+#
+# For repeatable runs, a seed comes first. Draw two numbers three times after the same seed, the last time with an extra draw in between:
+
+# %% tags=["proof-extra-draw"]
 for extra in (0, 0, 1):
     torch.manual_seed(0)
     torch.rand(extra)
     print(f"seed 0, {extra} extra draws:", torch.rand(2))
+
+# %% [markdown]
+# The same seed gives the same numbers only if the program draws in the same order: a single extra draw, say in a new layer, shifts all that
+# follow. And what does the deterministic switch do with `put_`, which writes two values into one position here?
+
+# %% tags=["proof-deterministic"]
 torch.use_deterministic_algorithms(True)
 try:
-    torch.zeros(3).put_(torch.tensor([0, 0]), torch.tensor([1.0, 2.0]))  # two values for one position
+    torch.zeros(3).put_(torch.tensor([0, 0]), torch.tensor([1.0, 2.0]))
 except RuntimeError as error:
-    print(fill(str(error), 110))
+    print(str(error).partition(". ")[0])
 torch.use_deterministic_algorithms(False)
 
 # %% [markdown] tags=["short"]
-# By default, float32 matrices are multiplied in full precision, cuDNN's convolutions may use TF32, and nothing is timed. The
-# same seed gives the same numbers only if the program draws in the same order: a single extra draw, say in a new layer, shifts
-# all that follow. With the deterministic switch on, `put_` raises an error instead of running.
+# It doesn't make `put_` repeatable; it raises an error instead of running it.
 #
 # **Interview · How do you make a rerun bit-identical, and what does it cost?**
 #
@@ -232,8 +242,8 @@ torch.use_deterministic_algorithms(False)
 #   also save the states of the random number generators ([chapter 20](20_saving_and_loading.ipynb)).
 # - *They ask next:* Why isn't a seed enough? One extra draw shifts all later ones, and on a GPU, kernels with atomic additions
 #   may add in a different order each time.
-# - *The trap:* Expecting the same bits from a different GPU, where other kernels add in another order.
-# - *Proof:* `proof-switches`; on a training run: [chapter 19](19_training_loop.ipynb).
+# - *The trap:* A different GPU gives different bits, because other kernels add in another order.
+# - *Proof:* `proof-extra-draw`, `proof-deterministic`; on a training run: [chapter 19](19_training_loop.ipynb).
 #
 # **Interview · Which global switches make training on a GPU faster, and what do they cost?**
 #
@@ -242,14 +252,28 @@ torch.use_deterministic_algorithms(False)
 # - *Longer:* Both change the last digits of results. Convolutions may use TF32 even at the default `highest`: cuDNN has a switch of its
 #   own, `cudnn.allow_tf32`, which is on.
 # - *They ask next:* When does `benchmark` hurt? When shapes keep changing, because every new shape starts another search.
-# - *The trap:* Assuming that float32 products have seven correct digits while TF32 is on, although each input keeps only about three.
+# - *The trap:* A float32 product doesn't have seven correct digits while TF32 is on, because each input keeps only about three.
 # - *Proof:* `proof-switches`.
 
 # %% [markdown]
 # ## Default precision
-# When does a call use the default dtype, and when does it have a better source? `set_default_dtype` decides which dtype Python
-# floats get and which one functions such as `zeros` and `randn` use. The next cell runs eleven calls under two defaults and
-# compares the dtypes of the results, so decide first which of them you expect to change.
+# Two lines create the same tensor, but between them a default changes. What will the first line of the output be?
+
+# %% tags=["proof-two-tenths"]
+x = torch.tensor([0.1, 0.5])
+torch.set_default_dtype(torch.float64)  # perhaps deep inside somebody's library
+y = torch.tensor([0.1, 0.5])
+print(x == y)
+print(x.dtype, y.dtype, x[0].item())
+torch.set_default_dtype(torch.float32)
+
+# %% [markdown]
+# The Python floats were the same, but `x` is float32 and `y` is float64. For the comparison PyTorch converts `x` to float64, where its 0.1
+# turns out to be 0.10000000149, the nearest number that float32 has. Being a power of two, 0.5 is exact in both types.
+#
+# ### Which calls use the default dtype?
+# Python floats get it, and so do functions such as `zeros` and `randn`. Here are eleven calls, each run under two defaults. Decide first
+# which of the results you expect to change:
 
 # %% tags=["proof-default-dtype"]
 import numpy as np
@@ -276,8 +300,9 @@ torch.set_default_dtype(torch.float64)
 double = results()
 torch.set_default_dtype(torch.float32)
 for name in single:
-    one, other = single[name].dtype, double[name].dtype
-    print(f"{name:24} {one!s:14} {other!s:14} {'changed' if one != other else ''}")
+    under_float32, under_float64 = single[name].dtype, double[name].dtype
+    remark = "changed" if under_float32 != under_float64 else ""
+    print(f"{name:24} {under_float32!s:14} {under_float64!s:14} {remark}")
 
 # %% [markdown]
 # Seven results changed. The other four get their dtype from somewhere else: Python integers become int64, `x` and the array have a
@@ -289,16 +314,15 @@ for name in single:
 #
 # - *Thirty seconds:* It sets the dtype of new floating-point tensors: those made from Python floats or by factories such as `zeros` and
 #   `randn`, and the results of `/` or `exp` on integers. Existing tensors, integer tensors and NumPy arrays keep their types.
-# - *Longer:* The default is read when the call runs. An operation with a floating-point tensor among its operands ignores it, but a
-#   factory reads it even if you pass such a tensor, so `full((2,), x[0])` has the default dtype. Since layers create their parameters
-#   with factories, they follow the default too.
+# - *Longer:* An operation with a floating-point tensor among its operands ignores it, but a factory reads it even if you pass such a
+#   tensor, so `full((2,), x[0])` has the default dtype. Since layers create their parameters with factories, they follow the default too.
 # - *They ask next:* Which types are allowed? Float16, bfloat16, float32 and float64. Int64 and all others raise a TypeError.
-# - *The trap:* Concluding that all results are now float64. `x * 0.5` isn't: `x` was created before the change.
+# - *The trap:* Not all results are float64 now. `x * 0.5` isn't, because `x` was created before the change.
 # - *Proof:* `proof-default-dtype`; the refusal: `proof-refused`.
 #
 # ### Float32 or float64?
-# The next cell shows what the default saves and what it costs: bytes, the digits of 0.1, and a 1 that is added to a large
-# number.
+# What does the default save, and what does it cost? Compare the bytes, the digits of 0.1, and a 1 that is added to 2²⁴ and taken away
+# again:
 
 # %% tags=["proof-precision"]
 for dtype in (torch.float32, torch.float64):
@@ -317,13 +341,13 @@ print("0 / 0 in float64:", (torch.zeros((), dtype=torch.float64) / 0).item())
 #   models go further and are trained mostly in bfloat16.
 # - *They ask next:* When would you set float64? For `gradcheck`, which compares tiny differences
 #   ([chapter 07b](07b_vector_jacobian_products.ipynb)), and to find out whether a strange result comes from rounding.
-# - *The trap:* Prescribing float64 as a cure for `nan`. It overflows later, but zero divided by zero is `nan` in every precision.
+# - *The trap:* Float64 is no cure for `nan`. It overflows later, but zero divided by zero is `nan` in every precision.
 # - *Proof:* `proof-precision`.
 
 # %% [markdown] given="mytorch.settings:dtype mytorch.settings:Settings mytorch.settings:settings"
 # ## Your library: dtypes and settings
 # A dtype gives a PyTorch name to one of NumPy's types, and a single object holds the settings; both classes are provided. You will write
-# the parsing of device strings and the setters with their error messages, which the next cell tries out.
+# the parsing of device strings and the setters with their error messages. Here they are with wrong arguments:
 
 # %% tags=["proof-refused"]
 print(mytorch.get_default_dtype(), mytorch.device("cuda:1"), repr(mytorch.device("cuda", 1)))
@@ -361,7 +385,8 @@ def program(library):
 
 
 for library in (torch, mytorch):
-    print(f"{library.__name__:9} inside: {{}}, after the error: {{}} and {{}}".format(*program(library)))
+    inside, device_after, dtype_after = program(library)
+    print(f"{library.__name__:9} inside: {inside}, after the error: {device_after} and {dtype_after}")
 
 # %% [markdown]
 # The blocks restored the default device although an error ended them, but nothing restored the default dtype, so it is still float64.
@@ -384,8 +409,8 @@ print(inspect.getsource(torch.set_default_dtype))
 # modes, the default device belongs to a thread.
 #
 # ### Settings in a library
-# The function in the next cell belongs to somebody's library, and it sets a default without restoring it. The last line shows
-# two calls that need no setting, because they follow a tensor:
+# This function belongs to somebody's library, and it sets a default without restoring it. The last line shows two calls that need no
+# setting, because they follow a tensor:
 
 
 # %% tags=["proof-leak"]
@@ -410,7 +435,7 @@ print("following a tensor:", half.new_zeros(2).dtype, torch.zeros_like(half).dty
 #   results far away.
 # - *They ask next:* What does `torch.compile` do about settings? It guards on most of them, such as default dtype and grad mode: a
 #   change compiles the function again ([chapter 08](08_static_and_dynamic_graphs.ipynb)).
-# - *The trap:* Restoring float32 instead of the default you found.
+# - *The trap:* A library that restores float32 is wrong as well. It has to restore the default that it found.
 # - *Proof:* `proof-milestone` for the block, `proof-reentered` for what goes wrong; the forgotten setting: `proof-leak`.
 
 
@@ -480,7 +505,7 @@ print("after None:", torch.get_default_device(), torch.zeros(2).device)
 # - *Longer:* Existing tensors and modules stay where they are, and `zeros_like` and the results of operations follow their operands. For a
 #   model, `.to(device)` moves the parameters; for a tensor, it returns a copy unless the tensor is there already.
 # - *They ask next:* Does the call check that there is a GPU? No, you get the error when you create the first tensor.
-# - *The trap:* Expecting `from_numpy` to follow the default. It shares memory with an array, and that memory belongs to the CPU.
+# - *The trap:* `from_numpy` doesn't follow the default. It shares memory with an array, and that memory belongs to the CPU.
 # - *Proof:* `proof-device-is-a-name`, `proof-device-reach`.
 
 # %% [markdown]
@@ -524,7 +549,9 @@ pictures.slider(spacing, start={"dtype": "float16"}, dtype=["float16", "float64"
 
 # %% [markdown]
 # ### How numbers print
-# The next cell prints seven tensors of two values, which differ only in the second one. In which rows does the `1` change its form as well?
+# Here are seven tensors of two values that differ only in the second one. In which rows does the `1` change its form as well?
+#
+# `print` shows four digits, and it names a floating-point dtype only if that isn't the default at the moment of printing.
 
 # %% tags=["proof-notation"]
 for last in (2.0, 2.5, 1000.0, 1000.5, 1001.0, 1e-4, float("inf")):
@@ -553,7 +580,7 @@ print(losses, torch.cat([losses, torch.tensor([900.0])]), sep="\n")
 #   one is above 10⁸ or below 10⁻⁴, every element is printed that way.
 # - *Longer:* The notation is chosen per tensor, from its finite nonzero elements. You can force fixed notation with `sci_mode=False`, but
 #   then small values may show as 0.0000.
-# - *The trap:* Reading `1.0000` as one: it may be 0.99996, as `.item()` shows.
+# - *The trap:* A printed `1.0000` needn't be one: it may be 0.99996, as `.item()` shows.
 # - *Proof:* `proof-notation`, `proof-outlier`, `proof-rounded`.
 
 # %% [markdown]
@@ -602,8 +629,8 @@ pictures.grid(table, framed, "table")
 
 # %% [markdown]
 # ### Rounding and `sci_mode`
-# Printed values are rounded, and `precision` changes only the printed form, as the first cell shows. The second cell changes an
-# option that behaves differently from all others.
+# Printed values are rounded, and `precision` changes only the printed form. The second cell sets `sci_mode`, an option that behaves
+# differently from all others.
 
 # %% tags=["proof-rounded"]
 almost = torch.tensor([0.99996, 0.5])
@@ -624,12 +651,12 @@ torch.set_printoptions(profile="default")
 
 # %% [markdown] given="mytorch.printing:Formatter.__init__ mytorch.printing:_brackets"
 # ### Your library: one formatter for all elements
-# `Formatter.__init__` looks at the elements once and calls two functions that you will write, `needs_scientific` and `write`, while
-# `_brackets` does the rest: it breaks a row into lines that fit, and puts `...` where `edges` skipped something.
+# `Formatter.__init__` looks at the elements once and calls two functions that you will write, `needs_scientific` and `write`. `_brackets`
+# does the rest: it breaks a row into lines that fit, and puts `...` where `edges` skipped something.
 
 # %% [markdown]
-# The cell below prints a thousand random arrays with minitorch and with your library, and counts how many of the printed forms differ by
-# even one character:
+# Print a thousand random arrays with minitorch and with your library, and count how many of the printed forms differ by even one
+# character:
 
 # %% tags=["proof-same-characters"]
 rng, different = np.random.default_rng(0), 0
