@@ -1,7 +1,8 @@
 # %% [markdown]
 # # Losses and optimizers
 # After this chapter your own library trains: it has cross-entropy, SGD with momentum, Adam and AdamW, and it learns to read handwritten
-# digits. You will be able to explain what each number in `Adam(lr, betas, eps)` does, and which loss fits which targets.
+# digits. The first half is about losses and ends with the loss of a language model. The second is about optimizers, and afterwards you can
+# explain what each number in `Adam(lr, betas, eps)` does.
 
 # %% hidden=true
 from course import lesson
@@ -48,8 +49,8 @@ print(f"torch {F.cross_entropy(torch.tensor(scores), torch.tensor(0)).item():.4f
 # becomes a probability of only $e / (e + 9) = 0.23$, whose negative logarithm is the 1.46 above.
 #
 # ### Break it: large logits
-# Logits can be any real numbers, so try large ones. The cell runs our function, and then compares the library's `softmax` followed
-# by `log` with its `log_softmax`, for a wrong and for a correct answer:
+# Logits can be any real numbers, so try large ones. Our function raises an error at 1000. And what about the library's `softmax`, followed
+# by `log`? Compare it with `log_softmax`, for a wrong and for a correct answer:
 
 # %% tags=["proof-overflow"]
 from course import check, pictures
@@ -81,8 +82,8 @@ def log_sum_exp(scores):
     return top + math.log(sum(math.exp(score - top) for score in scores))
 
 
-for each in ([1000.0, 0.0], [0.0, 1000.0], scores):
-    print(each, f"loss {log_sum_exp(each) - each[0]:.4f}")
+for logits in ([1000.0, 0.0], [0.0, 1000.0], scores):
+    print(logits, f"loss {log_sum_exp(logits) - logits[0]:.4f}")
 
 # %% [markdown] given="mytorch.nn.loss:cross_entropy"
 # ### In `mytorch`
@@ -96,7 +97,8 @@ logits = mytorch.tensor([[2.0, 1.0, -1.0], [0.0, 3.0, 1.0], [1.0, 1.0, 1.0], [0.
 targets = mytorch.tensor([0, 1, -100, 0])
 losses = mytorch.nn.functional.cross_entropy(logits, targets, reduction="none")
 print(mytorch.nn.functional.cross_entropy(logits, targets), "is", losses.sum(), "/ 3")
-rows, column = (np.array(each.tolist()).round(2) for each in (logits.log_softmax(1), losses.reshape(4, 1)))
+rows = np.array(logits.log_softmax(1).tolist()).round(2)
+column = np.array(losses.reshape(4, 1).tolist()).round(2)
 chosen = targets.reshape(4, 1) == mytorch.arange(3)
 pictures.grids(("logits", logits), "→", ("log_softmax", rows, chosen), "→", ("losses", column))
 
@@ -114,18 +116,9 @@ targets = torch.tensor([0, 2])
 F.cross_entropy(logits, targets).backward()
 print(logits.grad)
 print((logits.detach().softmax(1) - F.one_hot(targets, 3)) / 2)
-logits, weight, rows = logits.detach(), torch.tensor([1.0, 1.0, 3.0]), F.one_hot(targets, 3).float()
-for weights, label, kind in (
-    (None, targets, "class indices"),
-    (weight, targets, "class indices"),
-    (weight, rows, "one-hot rows"),
-    (None, torch.tensor([-100, -100]), "all ignored"),
-):
-    print(f"{kind:13} weights {weights}: {F.cross_entropy(logits, label, weights):.2f}")
 
 # %% [markdown]
-# The one-hot rows describe the same targets, yet their weighted loss is larger: for targets that are probabilities, PyTorch divides by the
-# number of rows, even if there are class weights. If all targets are ignored, the divisor is 0.
+# The two tables are the same.
 #
 # **Interview · What is cross-entropy, and why is it computed from logits?**
 #
@@ -137,9 +130,9 @@ for weights, label, kind in (
 #   given as probabilities by the number of rows, so the same targets can give two different losses.
 # - *They ask next:* What if the logits don't fit into memory? Then the last layer and the loss are computed together, in chunks of tokens
 #   (`F.linear_cross_entropy`; [chapter 22b](22b_memory.ipynb) has the sizes).
-# - *The trap:* Putting a softmax layer in front of `CrossEntropyLoss`. The model still trains, but with ten classes its loss can't
-#   fall below 1.46.
-# - *Proof:* `proof-overflow`, `proof-cross-entropy-gradient`; the trap: `proof-softmax-twice`.
+# - *The trap:* With a softmax layer in front of `CrossEntropyLoss`, the model still trains, but with ten classes its loss can't fall below
+#   1.46.
+# - *Proof:* `proof-overflow`, `proof-cross-entropy-gradient`, `proof-class-weights`; the trap: `proof-softmax-twice`.
 #
 # For sequences and images, the class dimension is still dimension 1. If you forget that, you get an error unless the sizes happen to agree,
 # as they do here:
@@ -150,8 +143,8 @@ guesses = torch.zeros(2, 4, 5)  # of 5 tokens, in the order in which a language 
 print(check.error(F.cross_entropy, guesses, tokens))
 print(f"transposed: {F.cross_entropy(guesses.transpose(1, 2), tokens).item():.4f}, log 5 = {math.log(5):.4f}")
 perfect = 20.0 * F.one_hot(tokens, 4)  # of 4 tokens, as many as there are positions
-losses = F.cross_entropy(perfect, tokens).item(), F.cross_entropy(perfect.transpose(1, 2), tokens).item()
-print(f"4 tokens, 4 positions: {losses[0]:.2f} without an error, and transposed {losses[1]:.2f}")
+print(f"4 tokens, 4 positions: {F.cross_entropy(perfect, tokens).item():.2f} without an error")
+print(f"and transposed: {F.cross_entropy(perfect.transpose(1, 2), tokens).item():.2f}")
 
 # %% [markdown]
 # The error message is about sizes. With as many positions as tokens they agree, so PyTorch can't notice the mistake, and a perfect model
@@ -169,7 +162,7 @@ print(f"4 tokens, 4 positions: {losses[0]:.2f} without an error, and transposed 
 #   if it chose among K equally likely tokens.
 # - *They ask next:* What if 95 % of the rows belong to one class? Then I set the last bias to the logarithms of the class frequencies, so
 #   that training doesn't have to learn them first.
-# - *The trap:* Taking a loss of 0.69 for a good one. For two classes that is ln 2, which a coin toss reaches.
+# - *The trap:* A loss of 0.69 looks good, but for two classes that is ln 2, which a coin toss reaches.
 # - *Proof:* `proof-class-dimension`, where all logits are 0, and `proof-rapid-fire`.
 #
 # ## Label smoothing and KL divergence
@@ -180,22 +173,22 @@ print(f"4 tokens, 4 positions: {losses[0]:.2f} without an error, and transposed 
 # $$KL(p \,\|\, q) = \sum_k p_k \, (\log p_k - \log q_k) = \text{cross-entropy} - \text{entropy of } p$$
 
 # %% tags=["proof-KL"]
-import warnings
-
-warnings.simplefilter("ignore")  # two calls below would warn; the answers say why
 right, logits = torch.tensor([0, 1]), torch.tensor([[2.0, 1.0, -1.0], [0.5, 0.0, 2.0]])
-target, logs = 0.9 * F.one_hot(right, 3) + 0.1 / 3, logits.log_softmax(1)
-kl, entropy = F.kl_div(logs, target, reduction="batchmean"), -(target * target.log()).sum(1).mean()
+target = 0.9 * F.one_hot(right, 3) + 0.1 / 3
 print("targets smoothed by 0.1:", target)
-print(f"losses: {F.cross_entropy(logits, right, label_smoothing=0.1):.3f} and {F.cross_entropy(logits, target):.3f}")
-print(f"KL + entropy: {kl:.3f} + {entropy:.3f}; by default, KL is {F.kl_div(logs, target):.3f}")
-print(f"KL of probabilities, not logarithms: {F.kl_div(logs.exp(), target, reduction='batchmean'):.3f}")
+print(f"cross-entropy with label_smoothing=0.1: {F.cross_entropy(logits, right, label_smoothing=0.1):.3f}")
+print(f"cross-entropy with the smoothed rows:   {F.cross_entropy(logits, target):.3f}")
+kl = F.kl_div(logits.log_softmax(1), target, reduction="batchmean")
+entropy = -(target * target.log()).sum(1).mean()
+print(f"KL + entropy: {kl:.3f} + {entropy:.3f} = {kl + entropy:.3f}")
 for lead in (2.0, 3.33, 10.0):
-    print(f"a lead of {lead}: {F.cross_entropy(lead * F.one_hot(right, 3), right, label_smoothing=0.1):.3f}")
+    loss = F.cross_entropy(lead * F.one_hot(right, 3), right, label_smoothing=0.1)
+    print(f"the correct logit leads by {lead}: {loss:.3f}")
 
 # %% [markdown]
-# With hard targets, the loss falls as long as the correct logit's lead over the others grows. Smoothed targets, in contrast, have an
-# optimal lead, here $\ln 28 = 3.33$, and even there the loss is not 0 but the entropy of the targets.
+# The first three losses agree, as they should: smoothing is nothing but other targets, and KL plus entropy is the cross-entropy. With
+# hard targets, the loss falls as long as the correct logit's lead over the others grows. Smoothed targets, in contrast, have an optimal
+# lead, here $\ln 28 = 3.33$, and even there the loss is not 0 but the entropy of the targets.
 #
 # **Interview · What does label smoothing do, and what is the KL divergence?**
 #
@@ -206,8 +199,8 @@ for lead in (2.0, 3.33, 10.0):
 #   targets the entropy is 0, so the losses are the same as well.
 # - *They ask next:* How do you call `kl_div`? The model's *log*-probabilities come first and the target's probabilities second, with
 #   `reduction="batchmean"`. The default, `"mean"`, also divides by the number of classes.
-# - *The trap:* Passing probabilities as the first argument. No error is raised, and the result can be negative.
-# - *Proof:* `proof-KL`.
+# - *The trap:* If you pass probabilities as the first argument, no error is raised, and the result can be negative.
+# - *Proof:* `proof-KL`; the call: `proof-kl-div`.
 #
 # ## Class imbalance: `pos_weight` and focal loss
 # A binary classifier has a single logit, and its loss is `binary_cross_entropy_with_logits`. Suppose that only one label in twenty is
@@ -215,16 +208,21 @@ for lead in (2.0, 3.33, 10.0):
 # contrast, multiplies each loss by $(1 - p)^\gamma$, where $p$ is the probability of the correct class and γ is usually 2:
 
 # %% tags=["proof-imbalance"]
-rare, z = torch.tensor([1.0] + [0.0] * 19), torch.linspace(-6, 6, 1201)
+labels = torch.tensor([1.0] + [0.0] * 19)
+candidates = torch.linspace(-6, 6, 1201)  # logits, each a constant prediction for all 20 labels
 for factor in (1.0, 19.0):
-    options = {"pos_weight": torch.tensor(factor), "reduction": "none"}
-    table = F.binary_cross_entropy_with_logits(z[:, None].expand(-1, 20), rare.expand(1201, -1), **options)
-    print(f"pos_weight {factor:2.0f}: the best constant prediction is {z[table.mean(1).argmin()].sigmoid():.2f}")
-p = torch.tensor([0.5, 0.9, 0.99])
-for name, losses in {"cross-entropy": -p.log(), "focal loss": -((1 - p) ** 2) * p.log()}.items():
-    print(f"{name:13} at p = 0.5, 0.9, 0.99:", [f"{each:.6f}" for each in losses.tolist()])
+    losses = F.binary_cross_entropy_with_logits(
+        candidates[:, None].expand(-1, 20), labels.expand(1201, -1), pos_weight=torch.tensor(factor), reduction="none"
+    )
+    best = candidates[losses.mean(1).argmin()].sigmoid()
+    print(f"pos_weight {factor:2.0f}: the best constant prediction is {best:.2f}")
+for p in torch.tensor([0.5, 0.9, 0.99]):
+    print(f"p = {p:.2f}: cross-entropy {-p.log():.6f}, focal loss {-((1 - p) ** 2) * p.log():.6f}")
 
 # %% [markdown]
+# With `pos_weight` 19, the one positive label counts as much as the 19 negatives, so the best constant prediction is one half. Focal loss
+# divides the loss of the hard example, p = 0.5, by 4, but that of the easy one, p = 0.99, by ten thousand.
+#
 # **Interview · Five percent of your labels are positive. What do you change?**
 #
 # - *Thirty seconds:* The metric first, since a model that always says no is 95 % accurate. Then I either weight the positive labels with
@@ -233,23 +231,44 @@ for name, losses in {"cross-entropy": -p.log(), "focal loss": -((1 - p) ** 2) * 
 #   = 0.9 and γ = 2 it is a hundred times smaller than cross-entropy.
 # - *They ask next:* Are the probabilities still calibrated? No: with `pos_weight=19` the best constant prediction rises from 0.05
 #   to 0.50. If I need probabilities, I correct the logit by ln 19, or I leave the loss alone and move the decision threshold.
-# - *The trap:* Using a `WeightedRandomSampler` *and* `pos_weight`, which together correct twice.
+# - *The trap:* A `WeightedRandomSampler` *and* `pos_weight` together correct twice.
 # - *Proof:* `proof-imbalance`.
+
+# %% [markdown]
+# ## Milestone: the loss of a language model
+# A language model is a classifier whose classes are the tokens. The smallest one that learns anything is a *bigram* model: its logits for
+# the next letter are the logarithms of how often each letter followed the current one. What does your cross-entropy say about it?
+
+# %% tags=["proof-language-model"]
+text = "to be or not to be that is the question"
+letters = sorted(set(text))
+ids = np.array([letters.index(letter) for letter in text])
+counts = np.full((len(letters), len(letters)), 0.1)  # so that no pair is impossible
+np.add.at(counts, (ids[:-1], ids[1:]), 1)
+models = {"all letters equally likely": np.zeros_like(counts), "bigram model": np.log(counts)}
+for name, logits in models.items():
+    predictions = mytorch.tensor(logits[ids[:-1]].astype("float32"))
+    loss = mytorch.nn.functional.cross_entropy(predictions, mytorch.tensor(ids[1:])).item()
+    print(f"{name:26} loss {loss:.2f}, perplexity {math.exp(loss):.1f} of {len(letters)} letters")
+
+# %% [markdown]
+# Without a preference, the loss is ln 13, and the perplexity is the number of letters. The bigram model knows its own text much better: it
+# is as uncertain as if it chose among 3.5 letters. (On another text it would be worse, because these counts are from this one.)
 #
 # ## SGD with momentum
-# Gradient descent is a single line, `w -= lr * g`. Let it run in the valley $f(x, y) = (x^2 + 20 y^2) / 2$, which is flat in one direction
-# and steep in the other.
+# A loss says how wrong the weights are, and an optimizer changes them. Gradient descent is a single line, `w -= lr * g`. Let it run in
+# the valley $f(x, y) = (x^2 + 20 y^2) / 2$, which is flat in one direction and steep in the other.
 
 # %%
 CURVATURE = np.array([1.0, 20.0])
 
 
 def descend(lr, momentum=0.0, steps=40):
-    place, velocity, path = np.array([-9.0, 1.5]), 0.0, []
+    position, velocity, path = np.array([-9.0, 1.5]), 0.0, []
     for _ in range(steps + 1):
-        path.append(place)
-        velocity = momentum * velocity + CURVATURE * place  # the gradient is CURVATURE * place
-        place = place - lr * velocity
+        path.append(position)
+        velocity = momentum * velocity + CURVATURE * position  # the gradient is CURVATURE * position
+        position = position - lr * velocity
     return np.array(path)
 
 
@@ -274,31 +293,13 @@ pictures.slider(draw, start={"lr": 0.09, "momentum": 0.0}, lr=[0.04, 0.09, 0.11]
 # slider; a learning rate of 0.04 with a momentum of 0.9 is a good pair. PyTorch's velocity isn't an average: under a constant gradient, the
 # steps grow to $1 / (1 - 0.9) = 10$ times the plain one.
 #
-# **Nesterov momentum** steps along $g + \mu b$ instead of the new velocity $b$, as if the next step of coasting had already begun. So it
-# reacts one step earlier when the gradient changes, as it does after 60 steps in the last two lines of this cell:
-
+# **Nesterov momentum** steps along $g + \mu b$ instead of the new velocity $b$, as if the next step of coasting had already begun. It
+# therefore reacts one step earlier when the gradient changes ([at the end](proof-nesterov)).
 
 # %% tags=["proof-momentum"]
-def places(kind, gradients, start=0.0, **options):
-    w = torch.tensor([start], dtype=torch.float64, requires_grad=True)
-    optimizer, path = getattr(torch.optim, kind)([w], **options), [start]
-    for gradient in gradients:
-        w.grad = torch.full_like(w, gradient)
-        optimizer.step()
-        path.append(w.item())
-    return np.array(path)
-
-
 for name, lr, momentum in (("plain", 0.04, 0.0), ("momentum", 0.04, 0.9), ("too large", 0.11, 0.0)):
-    print(f"{name:9} after 40 steps, x and y:", *(f"{each:8.2f}" for each in descend(lr, momentum)[-1]))
-for nesterov in (False, True):
-    steps = -np.diff(places("SGD", [1.0] * 60 + [-1.0], lr=0.01, momentum=0.9, nesterov=nesterov))
-    print(
-        f"nesterov={nesterov!s:5} steps 1, 2, 3, 60:",
-        steps[[0, 1, 2, 59]].round(4),
-        "gradient reversed:",
-        steps[60].round(4),
-    )
+    x, y = descend(lr, momentum)[-1]
+    print(f"{name:9} after 40 steps: x {x:5.2f}, y {y:7.2f}")
 
 # %% [markdown] given="mytorch.optim.optimizer:Optimizer.step"
 # **Interview · What does momentum do?**
@@ -309,9 +310,9 @@ for nesterov in (False, True):
 #   with the new $b$, so it brakes one step earlier when the gradient turns around.
 # - *They ask next:* What do you do with `lr` when you switch from plain SGD to momentum 0.9? I lower it, since the steps become up to ten
 #   times longer.
-# - *The trap:* Calling the 0.9 a step size, or reading $b$ as a running mean. PyTorch's velocity has no factor $1 - \mu$ unless you set
+# - *The trap:* The 0.9 isn't a step size, and $b$ isn't a running mean: PyTorch's velocity has no factor $1 - \mu$ unless you set
 #   `dampening`.
-# - *Proof:* `proof-momentum`, `proof-step-size`.
+# - *Proof:* `proof-momentum`, `proof-nesterov`, `proof-step-size`.
 #
 # ### What all optimizers share
 # `Optimizer` holds the parameters in *groups* with their options, and a dict with the *state* of each parameter. Its `step` runs under
@@ -327,10 +328,14 @@ for nesterov in (False, True):
 def run(steps, calls="backward step zero_grad", **options):
     w = torch.ones(1, requires_grad=True)
     optimizer, path = torch.optim.SGD([w], **options), []
-    do = {"backward": lambda: (w * w).sum().backward(), "step": optimizer.step, "zero_grad": optimizer.zero_grad}
+    functions = {
+        "backward": lambda: (w * w).sum().backward(),
+        "step": optimizer.step,
+        "zero_grad": optimizer.zero_grad,
+    }
     for _ in range(steps):
         for call in calls.split():
-            do[call]()
+            functions[call]()
         path.append(round(w.item(), 4))
     return path
 
@@ -349,7 +354,7 @@ for calls in ("backward step zero_grad", "backward step", "backward zero_grad st
 # - *Longer:* By default it sets `.grad` to `None`, so `step` skips parameters that get no gradient. With `set_to_none=False` the gradients
 #   become zeros, and then weight decay and momentum still move those parameters.
 # - *They ask next:* When do you skip it on purpose? While I accumulate gradients over several batches.
-# - *The trap:* Calling it between `backward` and `step`, so that `step` has no gradient to work with. No error is raised.
+# - *The trap:* Between `backward` and `step` it takes the gradient away, and no error is raised.
 # - *Proof:* `proof-zero-grad`, `proof-rapid-fire`.
 
 # %% [markdown] tags=["short"]
@@ -363,21 +368,46 @@ for calls in ("backward step zero_grad", "backward step", "backward zero_grad st
 #    gradients their weights add up to only $1 - \beta^t$;
 # 3. $w \leftarrow w - lr \cdot \hat m / (\sqrt{\hat v} + \varepsilon)$, where `eps` avoids a division by zero.
 
+#
+# Do the first step by hand, for a gradient of 1000: $m = 100$ and $v = 1000$, corrected $\hat m = 1000$ and $\hat v = 10^6$, so the step is
+# $lr \cdot 1000 / 1000 = lr$. The gradient cancels! Here are five gradients, on PyTorch's Adam and on yours:
+
 # %% tags=["proof-Adam"]
 gradients = [1000.0, 1.0, 1e-3, 1e-8, 0.0]
 for library in (torch, mytorch):
     w = library.zeros(5, requires_grad=True)
     w.grad = library.tensor(gradients)
     library.optim.Adam([w], lr=0.1).step()
-    print([round(-each, 4) for each in w.tolist()])
-noise, burst = (np.diff(places("Adam", each, lr=1.0))[-1] for each in ([1.0, -1.0] * 500, [1e-6] * 999 + [1.0]))
-print(f"step 1000 after 1, -1, 1, ...: {abs(noise):.2f} lr; after 999 gradients of 1e-6 and a 1: {abs(burst):.2f} lr")
-print("in float16:", torch.tensor(gradients).half())
+    print("first steps:", [round(abs(value), 4) for value in w.tolist()])
+print("the gradients in float16:", torch.tensor(gradients).half().tolist())
 
-# %% [markdown] tags=["short"]
-# Gradients of 1000 and of 0.001 give the same first step, while a gradient as small as `eps` gives half of it. Where the sign keeps
-# changing, $m$ is small although $v$ isn't, and so is the step. After many tiny gradients, a large one makes a step longer than `lr`,
-# because $m$ follows faster than $v$.
+# %% [markdown]
+# Gradients of 1000 and of 0.001 give the same first step, while a gradient as small as `eps` gives half of it. (In float16, both 1e-8
+# and `eps` would be 0.)
+#
+# ### When are Adam's steps not one `lr` long?
+# Feed Adam a thousand gradients that alternate, and then a thousand of which only the last is large:
+
+
+# %% tags=["proof-Adam-steps"]
+def walk(kind, gradients, start=0.0, **options):
+    """The positions of a weight that is given these gradients, one after the other."""
+    w = torch.tensor([start], dtype=torch.float64, requires_grad=True)
+    optimizer, path = getattr(torch.optim, kind)([w], **options), [start]
+    for gradient in gradients:
+        w.grad = torch.full_like(w, gradient)
+        optimizer.step()
+        path.append(w.item())
+    return np.array(path)
+
+
+for name, gradients in {"1, -1, 1, ...": [1.0, -1.0] * 500, "999 of 1e-6, then 1": [1e-6] * 999 + [1.0]}.items():
+    path = walk("Adam", gradients, lr=1.0)
+    print(f"{name:20} the last step is {abs(path[-1] - path[-2]):.2f} lr long")
+
+# %% [markdown]
+# Where the sign keeps changing, $m$ is small although $v$ isn't, and so is the step. After many tiny gradients, a large one makes a step
+# longer than `lr`, because $m$ follows faster than $v$.
 #
 # **Interview · Explain Adam, from Adagrad on. What does bias correction do?**
 #
@@ -391,8 +421,8 @@ print("in float16:", torch.tensor(gradients).half())
 #   float16 the default of 1e-8 rounds to 0.
 # - *They ask next:* What do you do if Adam's state doesn't fit into memory? I take 8-bit Adam, which stores both means in 8 bits with a
 #   scale for each block of elements, or Adafactor, which keeps only the row and column means of $v$ for each matrix.
-# - *The trap:* Believing that Adam needs no learning rate, although `lr` sets the length of its steps.
-# - *Proof:* `proof-lineage`, `proof-Adam`.
+# - *The trap:* Adam still needs a learning rate, because `lr` sets the length of its steps.
+# - *Proof:* `proof-lineage`, `proof-Adam`, `proof-Adam-steps`.
 #
 # ## Weight decay: Adam or AdamW?
 # L2 regularization adds $\lambda w$ to the gradient, which in plain SGD multiplies $w$ by $1 - lr \cdot \lambda$ in each step. In Adam,
@@ -402,8 +432,11 @@ print("in float16:", torch.tensor(gradients).half())
 # %% tags=["proof-AdamW"]
 scales, shares = [0.01, 0.1, 1.0, 10.0], {}
 for kind in ("SGD", "Adam", "AdamW"):
-    shares[kind] = [places(kind, [s, -s] * 100, 1.0, lr=0.01, weight_decay=0.1)[-1] for s in scales]
-    print(f"{kind:6}", [f"{each:.2f}" for each in shares[kind]])
+    shares[kind] = []
+    for scale in scales:
+        path = walk(kind, [scale, -scale] * 100, 1.0, lr=0.01, weight_decay=0.1)
+        shares[kind].append(path[-1])
+    print(f"{kind:6}", *(f"{share:.2f}" for share in shares[kind]))
 pictures.curves(shares, scales, xlabel="size of the gradients", ylabel="what is left of w", log="x")
 
 # %% [markdown]
@@ -418,46 +451,13 @@ pictures.curves(shares, scales, xlabel="size of the gradients", ylabel="what is 
 # - *Longer:* AdamW multiplies every weight by $1 - lr \cdot \lambda$ in each step, so the decay follows the schedule of `lr`.
 # - *They ask next:* Which parameters don't you decay? Usually biases and the weights of norms, which go into a second group with
 #   `weight_decay=0`.
-# - *The trap:* Swapping one for the other and keeping the same $\lambda$, which means something else in each of them.
+# - *The trap:* If you swap one for the other, the same $\lambda$ means something else.
 # - *Proof:* `proof-AdamW`.
 
 # %% [markdown]
-# ## Muon
-# Adam treats a weight matrix as a bag of numbers, while **Muon** treats it as a matrix: it keeps a momentum, and then a few matrix
-# multiplications (*Newton–Schulz iterations*) bring all singular values of the update close to 1, so that rare directions move as far as
-# dominant ones. Here is the first step for a gradient with singular values of 10, 3, 1 and 0.3:
-
-# %% tags=["proof-Muon"]
-torch.manual_seed(0)
-left, right = (torch.linalg.qr(torch.randn(4, 4))[0] for _ in range(2))
-gradient = left @ torch.diag(torch.tensor([10.0, 3.0, 1.0, 0.3])) @ right
-for kind in ("SGD", "Muon"):
-    w = torch.zeros(4, 4, requires_grad=True)
-    w.grad = gradient.clone()
-    getattr(torch.optim, kind)([w], lr=1.0, weight_decay=0.0).step()
-    print(
-        f"{kind:4} singular values of the step", [round(each, 1) for each in torch.linalg.svdvals(w.detach()).tolist()]
-    )
-
-# %% [markdown]
-# SGD steps along the gradient, so its largest direction moves 33 times as far as its smallest. In Muon's step the four singular values are
-# between 0.7 and 1.1.
-#
-# **Interview · What does Muon do differently from Adam?**
-#
-# - *Thirty seconds:* Adam rescales each element by itself, whereas Muon orthogonalizes the update of a whole matrix. All directions of the
-#   matrix then move about equally far, even those a hundred times weaker in the gradient. With one momentum buffer per weight, its state is
-#   half of Adam's.
-# - *Longer:* The orthogonalization takes five Newton–Schulz iterations, which are matrix multiplications and run in bfloat16.
-# - *They ask next:* Which parameters does it update? Only the two-dimensional weights of hidden layers, while embeddings, the output layer,
-#   biases and norms usually stay with AdamW.
-# - *The trap:* Reusing Adam's learning rate. The length of the steps means something else, so tune the rate again, or pass
-#   `adjust_lr_fn="match_rms_adamw"`.
-# - *Proof:* `proof-Muon`.
-#
 # ## Milestone: handwritten digits
 # Everything below is `mytorch`: the layers, the loss and the optimizers. Of the 1,797 digits, 397 are held out. Each optimizer runs three
-# times, each time with another split and initialization, and the cell prints a lower bound on the accuracy of the worst run.
+# times, each time with another split and initialization, and the accuracy is a lower bound for the worst run.
 
 # %% tags=["proof-milestone"]
 from sklearn.datasets import load_digits
@@ -481,18 +481,17 @@ def train(kind, *options, seed):
 
 
 setups = {"SGD": ("SGD", 0.1), "momentum": ("SGD", 0.1, 0.9), "Adam": ("Adam", 0.01)}
-runs = {name: [train(*setup, seed=seed) for seed in range(3)] for name, setup in setups.items()}
-trained = {name: three[0] for name, three in runs.items()}
-for name, three in runs.items():
-    ends, worst = [losses[-1] for losses, _, _ in three], min(right for _, right, _ in three)
-    print(
-        f"{name:8} final training losses",
-        [round(each, 1) for each in ends],
-        f"new digits correct: at least {min(worst, 0.93):.0%}",
-    )
+histories, optimizers = {}, {}
+for name, setup in setups.items():
+    last_losses, accuracies = [], []
+    for seed in range(3):
+        losses, accuracy, optimizer = train(*setup, seed=seed)
+        last_losses.append(round(losses[-1], 1))
+        accuracies.append(accuracy)
+    histories[name], optimizers[name] = losses, optimizer
+    print(f"{name:8} last losses {last_losses}, new digits correct: at least {min(*accuracies, 0.93):.0%}")
 about = "Training loss over 15 epochs: SGD falls slowest; SGD with momentum and Adam get close to 0."
-shown = {name: run[0] for name, run in trained.items()}
-pictures.curves(shown, xlabel="epoch", ylabel="loss (nats)", log="y", alt=about)
+pictures.curves(histories, xlabel="epoch", ylabel="loss (nats)", log="y", alt=about)
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
@@ -533,12 +532,89 @@ for loss in (F.binary_cross_entropy(far.sigmoid(), target), F.binary_cross_entro
 
 # %% [markdown]
 # ## You try
-# In [the exercises](../exercises/16_losses_and_optimizers.ipynb) you predict which weight moves furthest; write `nll_loss`, a binary loss,
-# SGD, Adam, and what an optimizer saves; build CLIP's loss; repair a training run whose result depends on how a batch is split; and measure
-# what momentum is worth. In [chapter 17](17_learning_rate_schedules.ipynb) `lr` changes during training, and
+# In [the exercises](../exercises/16_losses_and_optimizers.ipynb) you predict which weight moves furthest, and write `nll_loss`, a binary
+# loss, SGD, Adam, and what an optimizer saves. Then you build CLIP's loss, repair a training run whose result depends on how a batch is
+# split, and measure what momentum is worth. In [chapter 17](17_learning_rate_schedules.ipynb) `lr` changes during training, and
 # [chapter 19](19_training_loop.ipynb) takes the loop apart.
 #
 # ## If you have time
+# ### Class weights, and targets that are probabilities
+# The same two targets can be given as class indices or as one-hot rows. Does a weighted loss agree?
+
+# %% tags=["proof-class-weights"]
+logits, targets = torch.tensor([[2.0, 1.0, -1.0], [0.0, 300.0, 1.0]]), torch.tensor([0, 2])
+weight, one_hot = torch.tensor([1.0, 1.0, 3.0]), F.one_hot(targets, 3).float()
+print(f"class indices, without weights: {F.cross_entropy(logits, targets):.2f}")
+print(f"class indices, with weights:    {F.cross_entropy(logits, targets, weight):.2f}")
+print(f"one-hot rows, with weights:     {F.cross_entropy(logits, one_hot, weight):.2f}")
+print(f"all targets ignored:            {F.cross_entropy(logits, torch.tensor([-100, -100])):.2f}")
+
+# %% [markdown]
+# The weighted loss of the one-hot rows is twice as large. For class indices PyTorch divides by the sum of the targets' weights, 1 + 3, while
+# for targets that are probabilities it divides by the number of rows, 2. If all targets are ignored, the divisor is 0.
+#
+# ### Calling `kl_div`
+# The function takes *log*-probabilities first and probabilities second, and its default reduction isn't the definition's:
+
+# %% tags=["proof-kl-div"]
+import warnings
+
+warnings.simplefilter("ignore")  # these calls would warn
+logits, target = torch.tensor([[2.0, 1.0, -1.0]]), torch.tensor([[0.8, 0.1, 0.1]])
+logs = logits.log_softmax(1)
+print(f"correct:                    {F.kl_div(logs, target, reduction='batchmean'):.3f}")
+print(f"with the default reduction: {F.kl_div(logs, target):.3f}")
+print(f"of probabilities:           {F.kl_div(logs.exp(), target, reduction='batchmean'):.3f}")
+
+# %% [markdown]
+# The default also divides by the number of classes, 3. The last result is negative, which a KL divergence can't be.
+#
+# ### Nesterov momentum
+# Sixty gradients of 1 are followed by a −1. How long are the steps, and when does each variant react?
+
+# %% tags=["proof-nesterov"]
+for nesterov in (False, True):
+    path = walk("SGD", [1.0] * 60 + [-1.0], lr=0.01, momentum=0.9, nesterov=nesterov)
+    steps = -np.diff(path)
+    print(f"nesterov={nesterov!s:5} steps 1, 2, 3, 60: {steps[[0, 1, 2, 59]].round(4)}", end="")
+    print(f", gradient reversed: {steps[60]:.4f}")
+
+# %% [markdown]
+# Both approach ten times the plain step of 0.01. Nesterov's first step is already as long as the other's second, and after the reversal it
+# is the shorter one.
+#
+# ### Muon
+# Adam treats a weight matrix as a bag of numbers, while **Muon** treats it as a matrix. It keeps a momentum, and a few matrix multiplications
+# (*Newton–Schulz iterations*) bring the singular values of the update close to 1, so that weak directions move about as far as dominant
+# ones. Here is the first step for a gradient with singular values of 10, 3, 1 and 0.3:
+
+# %% tags=["proof-Muon"]
+torch.manual_seed(0)
+left, right = (torch.linalg.qr(torch.randn(4, 4))[0] for _ in range(2))
+gradient = left @ torch.diag(torch.tensor([10.0, 3.0, 1.0, 0.3])) @ right
+for kind in ("SGD", "Muon"):
+    w = torch.zeros(4, 4, requires_grad=True)
+    w.grad = gradient.clone()
+    getattr(torch.optim, kind)([w], lr=1.0, weight_decay=0.0).step()
+    values = torch.linalg.svdvals(w.detach()).tolist()
+    print(f"{kind:4} singular values of the step:", *(f"{value:.1f}" for value in values))
+
+# %% [markdown]
+# SGD steps along the gradient, so its largest direction moves 33 times as far as its smallest. In Muon's step the four singular values are
+# between 0.7 and 1.1.
+#
+# **Interview · What does Muon do differently from Adam?**
+#
+# - *Thirty seconds:* Adam rescales each element by itself, whereas Muon orthogonalizes the update of a whole matrix. All directions of the
+#   matrix then move about equally far, even those a hundred times weaker in the gradient. With one momentum buffer per weight, its state is
+#   half of Adam's.
+# - *Longer:* The orthogonalization takes five Newton–Schulz iterations, which are matrix multiplications and run in bfloat16.
+# - *They ask next:* Which parameters does it update? Only the two-dimensional weights of hidden layers, while embeddings, the output layer,
+#   biases and norms usually stay with AdamW.
+# - *The trap:* Adam's learning rate doesn't carry over, because the length of the steps means something else. Tune the rate again, or
+#   pass `adjust_lr_fn="match_rms_adamw"`.
+# - *Proof:* `proof-Muon`.
+#
 # ### The real one
 # This is the core of minitorch's Adam, which processes the arrays in chunks that are small enough to stay in the cache.
 
@@ -589,11 +665,11 @@ def uncorrected(gradients, beta1=0.9, beta2=0.999):
 
 
 slope, counts = [1000.0] * 3000, np.array([1, 2, 3, 5, 8, 12, 20, 40, 80, 200, 500, 1000, 3000])
-lengths = {name: -np.diff(places(name, slope, lr=1.0)) for name in ("Adagrad", "RMSprop", "Adam")}
+lengths = {name: -np.diff(walk(name, slope, lr=1.0)) for name in ("Adagrad", "RMSprop", "Adam")}
 lengths["uncorrected"] = np.array([*uncorrected(slope)])
 for name, values in lengths.items():
     print(f"{name:11} steps 1, 10, 100, 3000: {values[[0, 9, 99, 2999]].round(2)}, longest {values.max():.2f}")
-rare = -np.diff(places("Adagrad", ([1.0] + [0.0] * 99) * 10, lr=1.0))
+rare = -np.diff(walk("Adagrad", ([1.0] + [0.0] * 99) * 10, lr=1.0))
 print(f"Adagrad, step 901: {lengths['Adagrad'][900]:.2f}, and {rare[900]:.2f} for a feature seen once in 100 steps")
 curves = {name: values[counts - 1] for name, values in lengths.items()}
 pictures.curves(curves, counts, xlabel="step", ylabel="length (lr)", log="xy")
@@ -629,8 +705,8 @@ pictures.curves(curves, errors, xlabel="prediction minus target", ylabel="loss")
 # - *Longer:* The gradient of MSE grows with the error, while that of L1 is ±1 until the error is 0, so its steps don't shrink near the
 #   target.
 # - *They ask next:* How is `SmoothL1Loss` related? With `beta` = δ it is Huber divided by δ.
-# - *The trap:* Comparing predictions of shape (N, 1) with targets of shape (N). They broadcast to N × N, so even a perfect prediction has a
-#   large loss, and all you get is a warning.
+# - *The trap:* Predictions of shape (N, 1) and targets of shape (N) broadcast to N × N, so even a perfect prediction has a large loss, and
+#   all you get is a warning.
 # - *Proof:* `proof-regression`.
 #
 # ### `foreach` and `fused`
@@ -641,11 +717,10 @@ pictures.curves(curves, errors, xlabel="prediction minus target", ylabel="loss")
 #   and `fused` does the whole update in very few kernels.
 # - *Longer:* If you set neither, PyTorch chooses `foreach` on CUDA, and `fused` is opt-in.
 # - *They ask next:* What does `foreach` cost? It needs memory for intermediate results of the size of the parameters, and `fused` doesn't.
-# - *The trap:* Expecting equal bits, although another order of operations may change the last digits.
+# - *The trap:* The bits needn't be equal, because another order of operations may change the last digits.
 # - *Proof:* `proof-implementations`.
 
 # %% tags=["proof-implementations"]
-ends = []
 for options in ({}, {"foreach": True}, {"fused": True}):
     w = torch.linspace(-1, 1, 5).requires_grad_()
     optimizer = torch.optim.AdamW([w], lr=0.1, **options)
@@ -653,8 +728,7 @@ for options in ({}, {"foreach": True}, {"fused": True}):
         optimizer.zero_grad()
         (w**4).sum().backward()
         optimizer.step()
-    ends.append([round(each, 3) for each in w.tolist()])
-    print(f"{options!s:17}", ends[-1])
+    print(f"{options!s:17}", [round(value, 3) for value in w.tolist()])
 
 # %% [markdown]
 # ### What an optimizer remembers
@@ -662,10 +736,12 @@ for options in ({}, {"foreach": True}, {"fused": True}):
 # $64 \cdot 64 + 64 + 64 \cdot 10 + 10 = 4810$ elements in four parameters, so you can check how much each optimizer remembers:
 
 # %% tags=["proof-state"]
-for name, (_, _, optimizer) in trained.items():
+for name, optimizer in optimizers.items():
     saved = optimizer.state_dict()
-    kept = sum(each.numel() for entry in saved["state"].values() for each in entry.values())
-    print(f"{name:9} remembers {kept} elements, for each parameter:", list(saved["state"].get(0, {})))
+    elements = 0
+    for state in saved["state"].values():
+        elements += sum(tensor.numel() for tensor in state.values())
+    print(f"{name:9} remembers {elements} elements, for each parameter:", list(saved["state"].get(0, {})))
 before = saved["state"][0]["step"].item()
 optimizer.step()
 print("step in what was saved:", before, " after one more step:", saved["state"][0]["step"].item())
@@ -681,6 +757,5 @@ print("loaded: lr", again.param_groups[0]["lr"], " step", again.state_dict()["st
 # - *Longer:* Adam's state is twice the size of the weights. Loading it also restores the saved `lr`, which overrides the one that you
 #   passed to the constructor.
 # - *They ask next:* How does a state find its parameter? By the parameter's index, so the parameters must come in the same order.
-# - *The trap:* Taking `saved = optimizer.state_dict()` for a snapshot. Later steps change its tensors, so deep-copy it or write it to a
-#   file.
+# - *The trap:* `saved = optimizer.state_dict()` isn't a snapshot. Later steps change its tensors, so deep-copy it or write it to a file.
 # - *Proof:* `proof-state`.
