@@ -58,9 +58,9 @@ print("after:   ", after["dtype"])
 print("argument:", make(dtype="float32")["dtype"])
 
 # %% [markdown]
-# `before` keeps the dtype that it was made with, `after` has the new one, and an explicit argument overrides the setting. The picture shows
-# where `torch.tensor(0.5)` looks for a dtype: in its arguments, in its data (an array would have a dtype), and
-# finally in the default.
+# `before` keeps the dtype that it was made with, `after` has the new one, and an explicit argument overrides the setting. The picture
+# shows where `torch.tensor(0.5)` looks for a dtype: in its arguments, in its data (an array would have a dtype), and finally in the
+# default.
 
 # %%
 from course import pictures

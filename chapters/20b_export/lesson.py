@@ -194,7 +194,8 @@ for name, function in functions.items():
 #
 # ## `torch.export`, `torch.compile`, tracing and scripting
 # Would PyTorch write a file that brakes at 50? Its exporter is built on `torch.export.export`, which captures a module as one graph
-# (minitorch's traces). This is what PyTorch 2.13 prints for `Sequential(Flatten(), Linear(4, 3), ReLU())`, without its comments and signature:
+# (minitorch's traces). This is what PyTorch 2.13 prints for `Sequential(Flatten(), Linear(4, 3), ReLU())`, without its comments and
+# signature:
 #
 # ```text
 # >>> batch = torch.export.Dim("batch")
