@@ -353,7 +353,7 @@ for speed in (130.0, 50.0):
 # - *They ask next:* And if the cache grows by `cat`? Its length becomes a dynamic shape, so two graphs are enough, but each step
 #   copies the cache.
 # - *The trap:* A warning about graph breaks isn't shown by default, so an eager loop looks like a compiled one that is slow.
-# - *Proof:* `proof-loop-break`; the counts are in [the table](#Recompilations-and-graph-breaks,-case-by-case).
+# - *Proof:* `proof-loop-break`; the counts stand in the table at the end.
 
 # %% [markdown]
 # ## Fusion, counted in bytes
