@@ -10,7 +10,7 @@ from course import lesson
 mytorch = lesson.mytorch(21)  # your library as of this chapter, using your code wherever you've solved the exercises
 
 # %% [markdown] tags=["short"]
-# ## Freezing: `eval()` or `requires_grad_(False)`?
+# ## Freezing a network: eval mode or no gradients?
 # A small ResNet-18 has learned to read the handwritten digits 0 to 4, and you want to freeze it. One colleague calls `eval()`, another
 # calls `requires_grad_(False)` on everything but the head, and both then take one step of SGD. Which of the two networks is the same as
 # before?
