@@ -354,9 +354,9 @@ print(f"w = {w.value:.4f}, b = {b.value:.4f}")
 #
 # **Interview · Why does autograd go backwards?**
 #
-# - *Thirty seconds:* Because there is one loss and there are many weights, and a single backward pass gives the derivatives
-#   with respect to all of them. This is called **reverse mode**. **Forward mode** carries derivatives along with the values,
-#   and one pass gives the derivative along a single direction.
+# - *Thirty seconds:* It goes backwards because there is one loss and there are many weights: a single backward pass gives the
+#   derivatives with respect to all of them. This is called **reverse mode**. **Forward mode** carries derivatives along with the
+#   values, and one pass gives the derivative along a single direction.
 # - *Longer:* The price of reverse mode is memory, because the graph and the values saved in it are kept until the backward pass.
 #   For matrix multiplications, a backward pass takes about twice the arithmetic of the forward pass, however many weights there
 #   are.
@@ -481,7 +481,7 @@ print("squares, twice:", str(check.error(squares.backward))[:74] + " …")
 #
 # **Interview · Where does PyTorch keep the record, and when does it go away?**
 #
-# - *Thirty seconds:* With the results: a tensor holds its node in `grad_fn`, and a node holds the nodes of its inputs.
+# - *Thirty seconds:* PyTorch keeps it with the results: a tensor holds its node in `grad_fn`, and a node holds the nodes of its inputs.
 #   A node is freed when nothing points to it any more.
 # - *Longer:* Two losses that share no node therefore don't disturb each other, and a training loop that keeps no tensor keeps
 #   no graph.

@@ -147,8 +147,8 @@ print("as a tensor:", str(check.error(torch.from_numpy, image.numpy()[::-1]))[:6
 #
 # **Interview · Why does `x[::-1]` work in NumPy and not in PyTorch?**
 #
-# - *Thirty seconds:* Because PyTorch's strides can't be negative. NumPy reverses without copying, by starting at the last
-#   element and using a negative stride. In PyTorch, indexing with a negative step raises an error, and `x.flip(0)` makes a
+# - *Thirty seconds:* PyTorch's strides can't be negative, so it raises an error. NumPy reverses without copying, by starting at the
+#   last element and using a negative stride. In PyTorch, indexing with a negative step raises an error, and `x.flip(0)` makes a
 #   reversed copy.
 # - *They ask next:* How do you get a reversed array into PyTorch? Copy it in NumPy first: `torch.from_numpy(array[::-1].copy())` has
 #   positive strides. Even `torch.tensor(array[::-1])` raises, although it copies.
@@ -337,8 +337,8 @@ torch.use_deterministic_algorithms(False)
 # %% [markdown]
 # **Interview · When do you use `empty` instead of `zeros`?**
 #
-# - *Thirty seconds:* When every element is written before anybody reads it, for example in the target of `out=` or of a collective.
-#   It saves one pass over the memory.
+# - *Thirty seconds:* I use `empty` when every element is written before anybody reads it, for example in the target of `out=` or of a
+#   collective. It saves one pass over the memory.
 # - *They ask next:* What happens if you read the memory before it is written? You get whatever it contained. Often these are
 #   zeros, so the bug stays hidden until the allocator reuses a block.
 # - *The trap:* `torch.Tensor(2, 3)` isn't a tensor of zeros. Its memory is uninitialized as well.

@@ -71,8 +71,8 @@ for name, one in zip(short, kinds, strict=True):
 # The table holds for most elementwise operations, and for `cat`, `stack` and `where`. The main exceptions are these:
 #
 # - Matrix multiplications, linear layers, convolutions and `lerp` raise an error if their operands have different dtypes.
-# - The 8-bit floating-point types aren't promoted at all: adding one of them to float32 raises "Promotion for Float8 Types is
-#   not supported".
+# - The 8-bit floating-point types have no promotion among tensors that have dimensions: adding such a tensor to a float32 tensor raises
+#   "Promotion for Float8 Types is not supported".
 #
 # Operands also come in three **groups**, in this order: tensors that have dimensions, 0-d tensors, and Python numbers. A later
 # group decides only if its category is *higher*, which is why `* 2.5` left a float16 tensor as it was. Guess each dtype and
@@ -98,8 +98,8 @@ print(torch.tensor([250], dtype=torch.uint8) + 10)
 #
 # **Interview · A float16 tensor times a float64 scalar: which dtype?**
 #
-# - *Thirty seconds:* Float16, if the scalar is a Python number or a 0-d tensor, because both operands are floating point and
-#   then the tensor with dimensions decides. With a float64 tensor of shape (1,) the result is float64.
+# - *Thirty seconds:* The result is float16 if the scalar is a Python number or a 0-d tensor, because both operands are floating point
+#   and then the tensor with dimensions decides. With a float64 tensor of shape (1,) the result is float64.
 # - *Longer:* The rule keeps a model in the dtype in which you created it, whatever constants the code contains. The category still
 #   wins: an integer tensor times 2.5 has the default dtype.
 # - *They ask next:* Does a matrix multiplication promote, too? No, float32 times float64 raises an error, so a forgotten
@@ -229,8 +229,8 @@ pictures.curves(spacings, xlabel="number", ylabel="spacing to the next number", 
 # %% [markdown]
 # **Interview · Why is bfloat16, and not float16, the usual type for training today?**
 #
-# - *Thirty seconds:* Because of its range: both have 16 bits, but bfloat16 reaches nearly as far as float32, while float16 ends
-#   at 65504. Activations and gradients therefore rarely overflow or vanish in bfloat16, so training works without loss scaling.
+# - *Thirty seconds:* Bfloat16 has the larger range: both have 16 bits, but bfloat16 reaches nearly as far as float32, while float16
+#   ends at 65504. Activations and gradients therefore rarely overflow or vanish in bfloat16, so training works without loss scaling.
 # - *Longer:* The price is precision: except close to 0, bfloat16's spacing is eight times as large, so weights and sums are kept
 #   in float32.
 # - *They ask next:* Why does float16 need loss scaling? Because small gradients underflow to 0 in float16 ([chapter
@@ -261,8 +261,8 @@ print("allclose of shapes (2,) and (3, 2):", torch.allclose(torch.ones(2), torch
 #
 # **Interview · How do you compare two floating-point tensors?**
 #
-# - *Thirty seconds:* With a tolerance, because two correct programs that add in different orders differ in the last digits. In
-#   tests I use `torch.testing.assert_close`, which also compares dtype and shape and reports the largest difference.
+# - *Thirty seconds:* I compare them with a tolerance, because two correct programs that add in different orders differ in the last
+#   digits. In tests I use `torch.testing.assert_close`, which also compares dtype and shape and reports the largest difference.
 # - *They ask next:* What do `rtol` and `atol` mean? The test is $|x - y| \le \text{atol} + \text{rtol} \cdot |y|$, so near 0,
 #   where rtol times y vanishes, atol decides.
 # - *The trap:* `allclose` broadcasts silently, so compare the shapes too; and `nan` equals nothing, not even `nan`, unless you pass
@@ -302,9 +302,9 @@ print("meta tensor:           ", call({"Meta", "Autograd"}))
 #
 # **Interview · What is a dispatch key?**
 #
-# - *Thirty seconds:* A bit in a set that each tensor carries. Some keys name the backend, such as CPU, CUDA or Meta, and
-#   others a feature on top of it, such as Autograd or Autocast. The dispatcher runs the kernel of the highest key, and that
-#   kernel redispatches to the next one.
+# - *Thirty seconds:* A dispatch key is a bit in a set that each tensor carries. Some keys name the backend, such as CPU, CUDA or Meta,
+#   and others a feature on top of it, such as Autograd or Autocast. The dispatcher runs the kernel of the highest key, and that kernel
+#   redispatches to the next one.
 # - *Longer:* PyTorch 2.13 gives an ordinary tensor `DispatchKeySet(CPU, ADInplaceOrView, AutogradCPU, AutocastCPU)`, whether it
 #   requires grad or not. Tensors made in `inference_mode` have neither ADInplaceOrView nor AutogradCPU, and `autocast` and other
 #   modes switch keys on and off for the thread.
@@ -353,8 +353,8 @@ print(check.error(product[0, 0].item))
 #
 # **Interview · What is a FakeTensor, and who uses it?**
 #
-# - *Thirty seconds:* A tensor with a shape, a dtype, strides and a device, but without data. `torch.compile` and
-#   `torch.export` run a model on fake tensors to learn every shape without computing or allocating anything.
+# - *Thirty seconds:* A FakeTensor has a shape, a dtype, strides and a device, but no data. `torch.compile` and `torch.export` run a
+#   model on fake tensors to learn every shape without computing or allocating anything.
 # - *They ask next:* How is it different from a meta tensor? A meta tensor has the device "meta". A FakeTensor claims to be on the
 #   CPU or a GPU, so that rules about devices are checked, too.
 # - *The trap:* Code that runs on fake tensors can't read a value, by `item()` or an `if`. Since there is no data, a compiler must break the

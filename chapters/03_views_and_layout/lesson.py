@@ -212,9 +212,9 @@ print(str(check.error(s[1:].add_, s[:-1])).split(". ")[0])
 s[:1].expand(3).add_(1)
 
 # %% [markdown]
-# Six values went into four positions, so two are lost, and no error was raised. PyTorch checks more carefully when two tensors are
-# involved: `s[1:].add_(s[:-1])` raises, because it reads and writes overlapping views of one storage. The last line raises as well, since
-# an expanded tensor has a stride of 0.
+# Six values went into four positions, so two are lost, and no error was raised. PyTorch does check an in-place operation with
+# two tensors: `s[1:].add_(s[:-1])` raises, because it reads and writes overlapping views of one storage. It checks only views without gaps,
+# though, so `s[1::2].add_(s[:2])` goes unnoticed. The last line raises as well, since an expanded tensor has a stride of 0.
 #
 # **Interview · `expand` or `repeat`?**
 #
@@ -245,8 +245,8 @@ print("windows", line.unfold(0, 3, 1).tolist(), "in", line.untyped_storage().nby
 #
 # **Interview · How do you cut a signal into overlapping windows without copying?**
 #
-# - *Thirty seconds:* With `x.unfold(dim, size, step)`, which returns a view. The windows get the stride `step * stride`, and a new last
-#   dimension keeps the old stride, so overlapping windows share memory.
+# - *Thirty seconds:* I use `x.unfold(dim, size, step)`, which returns a view. The windows get the stride `step * stride`, and a new
+#   last dimension keeps the old stride, so overlapping windows share memory.
 # - *Longer:* The patches of a vision transformer are two calls of `unfold`, one for rows and one for columns (exercise 5). `narrow`,
 #   `select`, `diagonal`, `permute` and `movedim` are views as well, and `as_strided` can build any of them by hand.
 # - *They ask next:* When does it copy after all? As soon as you flatten the windows for a matrix multiplication, and then the copy is `size
@@ -272,10 +272,10 @@ pictures.grids(("image[0]", image[0]), ("storage of last: a pixel in each row", 
 # %% [markdown]
 # **Interview · What is `channels_last`?**
 #
-# - *Thirty seconds:* A memory format for images: the shape stays (N, C, H, W), but the strides change, so that the channels of
-#   a pixel are adjacent in memory.
-# - *Longer:* It suits convolutions, which read all channels of a pixel. Arithmetic and activation functions keep it, but `masked_fill`, for
-#   one, doesn't, so check the format of what you pass on.
+# - *Thirty seconds:* It is a memory format for images: the shape stays (N, C, H, W), but the strides change, so that the channels of a
+#   pixel are adjacent in memory.
+# - *Longer:* It suits convolutions, which read all channels of a pixel. Arithmetic and most activation functions keep it, but `softmax`,
+#   `logsigmoid` and `masked_fill` don't, so check the format of what you pass on.
 # - *They ask next:* How does it differ from `permute(0, 2, 3, 1)`? That changes the shape and moves nothing. `channels_last` moves the
 #   elements and keeps the shape.
 # - *The trap:* A plain `is_contiguous()` is the wrong test. It is False, unless there is a single channel or a single pixel, so pass
@@ -421,7 +421,8 @@ for size, wanted in cases:
 
 # %% [markdown]
 # In 2,000 steps at most, some refused and most not, the two libraries never differ, and the edge cases agree as well. A tensor
-# without elements can take any shape without elements, but not one with a −1, which could stand for any number.
+# without elements can take any shape without elements. With a −1 in the shape, `view` raises if another length is 0, because the −1 could
+# then stand for any number.
 #
 # ## What strides cost: cache lines
 # Reading `t.t()` in order jumps through memory, but a processor always fetches a whole *cache line*, usually of 64 bytes. How
@@ -489,7 +490,7 @@ print("an uncounted write:", w.grad, "but the correct gradient is", w.exp().deta
 #
 # **Interview · In-place operations save memory. Should you prefer them?**
 #
-# - *Thirty seconds:* Only where nothing needs the old value, as in an optimizer's step. If the backward pass needs it,
+# - *Thirty seconds:* I use them only where nothing needs the old value, as in an optimizer's step. If the backward pass needs it,
 #   `backward` raises an error.
 # - *Longer:* A node saves the version together with the value, and it compares the version before it uses the value.
 # - *They ask next:* Which writes go unnoticed? Those through `.data` and NumPy, so the gradient can be incorrect without an error.

@@ -99,7 +99,7 @@ print("expanded:", (far_squares[:, None] + far_squares - 2 * far @ far.t())[0, 1
 # %% [markdown] given="mytorch.broadcasting:shape_of_all"
 # **Interview · You compute all pairwise distances by broadcasting. What does it cost?**
 #
-# - *Thirty seconds:* Memory: the difference has shape (n, m, d), so the intermediate result is d times as large as the n × m
+# - *Thirty seconds:* It costs memory: the difference has shape (n, m, d), so the intermediate result is d times as large as the n × m
 #   distances. With |a|² + |b|² − 2 a·b, a matrix multiplication does the work, and nothing larger than (n, m) is allocated.
 # - *Longer:* `torch.cdist` does that by default if there are more than 25 points. Alternatively, compute the difference in chunks
 #   of rows, or let a compiler fuse subtraction and sum, so that the large tensor never reaches memory.
@@ -282,7 +282,7 @@ pictures.grids(("board[first, second]", board, pairs), ("board[first[:, None], s
 #
 # **Interview · You index with two lists. What do you get?**
 #
-# - *Thirty seconds:* Pairs, because the lists are broadcast against each other: element k is `x[a[k], b[k]]`.
+# - *Thirty seconds:* I get pairs, because the lists are broadcast against each other: element k is `x[a[k], b[k]]`.
 # - *Longer:* For a grid, make one of them a column: `x[a[:, None], b]`. If there is a slice between them, the new dimensions come
 #   first.
 # - *They ask next:* What about an integer and a list, as in `x[0, :, [0, 1]]`? PyTorch applies the integer first. NumPy doesn't,
@@ -460,7 +460,7 @@ for where in (label, torch.tensor([[-1]]), torch.tensor([[1]])):
 #
 # **Interview · How do you get each label's log-probability from logits (B, T, V) without a loop?**
 #
-# - *Thirty seconds:* `logits.gather(-1, labels.unsqueeze(-1)).squeeze(-1) - logits.logsumexp(-1)`. I pick each label's logit
+# - *Thirty seconds:* I write `logits.gather(-1, labels.unsqueeze(-1)).squeeze(-1) - logits.logsumexp(-1)`. I pick each label's logit
 #   along the last dimension and subtract the `logsumexp` of its position, so the result has shape (B, T).
 # - *Longer:* `log_softmax` followed by `gather` gives the same, but creates another tensor of (B, T, V). `gather` refuses negative
 #   indices, so replace ignored labels of −100 by 0 first, and mask the results.

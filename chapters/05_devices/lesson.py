@@ -147,7 +147,7 @@ pictures.layers(stack, call="gpu * number", path=["device"], **where)
 #
 # **Interview · Which operations may mix devices?**
 #
-# - *Thirty seconds:* Copies: `to`, `cpu`, `cuda` and `copy_`. Most elementwise operations accept 0-d CPU tensors as inputs, and
+# - *Thirty seconds:* Copies may: `to`, `cpu`, `cuda` and `copy_`. Most elementwise operations accept 0-d CPU tensors as inputs, and
 #   indexing accepts CPU indices, but nearly everything else requires all tensors to be on one device.
 # - *Longer:* A 0-d tensor on a GPU isn't moved to another device in an addition. As an index it is read automatically, but the CPU has
 #   to wait for its value. Assigning to a slice copies from any device; assigning through a mask or an index tensor doesn't.
@@ -264,9 +264,9 @@ pictures.slider(timeline, start={"kernel": 12}, kernel=[2, 4, 5, 6, 12, 20])
 #
 # **Interview · Why is a model with many small operations slow on a GPU, and what helps?**
 #
-# - *Thirty seconds:* Because each operation is a kernel launch, which takes the CPU several microseconds, and if the kernels
-#   are shorter than that, the GPU waits for the CPU. I use larger batches, fuse kernels with `torch.compile`, or replay them as
-#   a CUDA graph with a single launch.
+# - *Thirty seconds:* Each operation is a kernel launch, which takes the CPU several microseconds, and if the kernels are shorter than
+#   that, the GPU waits for the CPU. I use larger batches, fuse kernels with `torch.compile`, or replay them as a CUDA graph with a
+#   single launch.
 # - *They ask next:* How do you recognize it? In a profiler's timeline there are gaps between the kernels, and the CPU is always busy.
 # - *The trap:* A high utilization in `nvidia-smi` proves little, because it counts the time in which any kernel runs, however small.
 # - *Proof:* `proof-launch-bound`, on a model; fusion and CUDA graphs: [chapter 08b](08b_a_compiler.ipynb).

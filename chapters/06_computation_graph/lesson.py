@@ -207,8 +207,8 @@ print("5,000 additions:", type(check.error(backward, additions(5_000))).__name__
 #
 # **Interview · Why does the engine need a topological order?**
 #
-# - *Thirty seconds:* Because the gradient of a node is a sum over all of its uses. If the node propagates it before the sum is
-#   complete, some contributions count twice or get lost, so a node has to run after everything that uses its result.
+# - *Thirty seconds:* The gradient of a node is a sum over all of its uses. If the node propagates it before the sum is complete, some
+#   contributions count twice or get lost, so a node has to run after everything that uses its result.
 # - *Longer:* PyTorch counts the edges that lead to each reachable node, and it runs the node when a gradient has arrived along
 #   each of them, so it runs once, however many paths lead to it.
 # - *They ask next:* Why do we go backwards at all? One backward pass gives the derivatives of the loss with respect to *all* inputs;
@@ -388,8 +388,8 @@ print(repr(check.error(weight.mul_, 2)))
 # %% [markdown]
 # **Interview · What is a leaf tensor?**
 #
-# - *Thirty seconds:* A tensor whose `grad_fn` is `None`. `backward` fills `.grad` for the leaves that require grad and took part
-#   in the loss, and for other tensors only after `retain_grad()`.
+# - *Thirty seconds:* A leaf is a tensor whose `grad_fn` is `None`. `backward` fills `.grad` for the leaves that require grad and took
+#   part in the loss, and for other tensors only after `retain_grad()`.
 # - *Longer:* Parameters are leaves that require grad, while inputs and unrecorded results are leaves that don't.
 # - *They ask next:* Why does writing into a parameter raise an error? Because a recorded write would turn it into a result,
 #   whose `.grad` would stay empty. Optimizers therefore write under `no_grad`.
@@ -432,8 +432,8 @@ print("frozen batch norm: graph", body(torch.ones(8, 3)).grad_fn, "- mean", body
 #
 # **Interview · In which order do gradients become available during `backward`?**
 #
-# - *Thirty seconds:* Roughly in the reverse order of the forward pass, so the last layers get theirs first. A node is ready
-#   when all of its gradients have arrived, and among several ready nodes the engine runs the one that was recorded last.
+# - *Thirty seconds:* They become available roughly in the reverse order of the forward pass, so the last layers get theirs first. A
+#   node is ready when all of its gradients have arrived, and among several ready nodes the engine runs the one that was recorded last.
 # - *Longer:* `AccumulateGrad` runs before all other ready nodes, so a parameter's gradient is complete as early as possible.
 #   DistributedDataParallel makes use of this order: it sends the gradients of the last layers while the earlier ones are still being
 #   computed ([chapter 23](23_multi_gpu.ipynb)).
@@ -466,9 +466,9 @@ for grad in (None, torch.zeros(2)):
 #
 # **Interview · Why does `backward` accumulate instead of overwriting?**
 #
-# - *Thirty seconds:* Because a derivative is a sum over all uses of a value, so gradients add up within a pass. Adding across
-#   passes as well lets several small batches share one optimizer step, which is called gradient accumulation. The price is that
-#   you have to call `zero_grad`.
+# - *Thirty seconds:* A derivative is a sum over all uses of a value, so gradients add up within a pass. Adding across passes as well
+#   lets several small batches share one optimizer step, which is called gradient accumulation. The price is that you have to call
+#   `zero_grad`.
 # - *Longer:* Across passes, `AccumulateGrad` adds in place, so code that holds on to `.grad` sees the sum. With `create_graph` it makes a
 #   new tensor instead.
 # - *They ask next:* Why does `zero_grad` set `.grad` to `None`? It frees memory and lets the optimizer skip parameters that weren't used.
@@ -516,7 +516,7 @@ for name, library in {"torch": torch, "mytorch": mytorch}.items():
 # %% [markdown]
 # **Interview · Memory grows with every iteration. Where do you look?**
 #
-# - *Thirty seconds:* For a tensor with history that outlives its iteration: `losses.append(loss)`, `total += loss`, or a hidden
+# - *Thirty seconds:* I look for a tensor with history that outlives its iteration: `losses.append(loss)`, `total += loss`, or a hidden
 #   state that is carried over without `detach`. The usual fix is to keep `loss.item()`.
 # - *Longer:* After `backward` only the nodes remain, so memory grows slowly, but in a validation loop without `no_grad` each stored loss
 #   keeps its activations, and memory grows fast.
@@ -575,8 +575,8 @@ for create_graph in (False, True):
 # %% [markdown]
 # **Interview · What is `.grad`, and does it have a history?**
 #
-# - *Thirty seconds:* A tensor of the leaf's shape, or `None`. A pass gives it a `grad_fn` only with `create_graph=True`, and then it can be
-#   differentiated again ([chapter 07b](07b_vector_jacobian_products.ipynb)).
+# - *Thirty seconds:* It is a tensor of the leaf's shape, or `None`. A pass gives it a `grad_fn` only with `create_graph=True`, and then
+#   it can be differentiated again ([chapter 07b](07b_vector_jacobian_products.ipynb)).
 # - *The trap:* Old code wraps it in `Variable`, which is no longer needed.
 # - *Proof:* `proof-history-of-a-gradient`.
 

@@ -146,12 +146,12 @@ print("result[0].add_(1) works:", result.tolist())
 #
 # **Interview · When is an in-place operation an error?**
 #
-# - *Thirty seconds:* When it overwrites a value that a backward formula still needs. A node saves each tensor together with
-#   its version, and the backward pass raises an error if the version has changed. Other writes are refused at once, for example into a leaf
-#   that requires grad or into one of the parts that `unbind` returns.
+# - *Thirty seconds:* It is an error when it overwrites a value that a backward formula still needs. A node saves each tensor together
+#   with its version, and the backward pass raises an error if the version has changed. Other writes are refused at once, for example
+#   into a leaf that requires grad or into one of the parts that `unbind` returns.
 # - *Longer:* `exp` and `relu` save their result, a sum saves nothing, and a product saves each factor that the gradient of the
-#   other factor needs. Most writes into an expanded tensor, and writes into a view that was made under `no_grad`, are also refused
-#   at once.
+#   other factor needs. Most writes into an expanded tensor are also refused at once, and so is a recorded write into a view that was
+#   made under `no_grad`.
 # - *They ask next:* Does `no_grad` help? It removes the error about a leaf, because the write isn't recorded. It doesn't remove the error
 #   in the backward pass, since the write still increments the counter.
 # - *The trap:* `.data` only silences the check and leaves you with an incorrect gradient.

@@ -221,9 +221,9 @@ pictures.graph(
 #
 # **Interview · What does Inductor generate for a chain of elementwise operations?**
 #
-# - *Thirty seconds:* One loop for the whole chain: a Triton kernel on a GPU, and vectorized C++ with OpenMP on a CPU. Each
-#   element is loaded once, goes through all operations in registers, and is stored once. Inductor also generates the Python code that
-#   allocates the buffers and calls the kernels.
+# - *Thirty seconds:* Inductor generates one loop for the whole chain: a Triton kernel on a GPU, and vectorized C++ with OpenMP on a
+#   CPU. Each element is loaded once, goes through all operations in registers, and is stored once. Inductor also generates the Python
+#   code that allocates the buffers and calls the kernels.
 # - *Longer:* Inductor groups nodes by their iteration space, so it fuses a reduction with the elementwise operations before and after it,
 #   and it reuses buffers whose value is dead. Matrix multiplications and convolutions stay library calls, unless `mode="max-autotune"`
 #   finds a faster Triton template.

@@ -454,8 +454,8 @@ torch.nn.init.kaiming_normal_(torch.zeros(8))  # a bias
 #
 # **Interview · Why does softmax subtract the largest logit first?**
 #
-# - *Thirty seconds:* To prevent overflow. Softmax depends on differences only, so shifting all logits by the same amount doesn't change
-#   the result. After the shift the largest logit is 0, so every exponential is at most 1, and their sum is at least 1.
+# - *Thirty seconds:* It prevents overflow. Softmax depends on differences only, so shifting all logits by the same amount doesn't
+#   change the result. After the shift the largest logit is 0, so every exponential is at most 1, and their sum is at least 1.
 # - *Longer:* A loss takes the logarithm, so an exponential that underflows to 0 hurts, too. `log_softmax` avoids this because it
 #   never forms the probabilities, as [chapter 16](16_losses_and_optimizers.ipynb) shows.
 # - *They ask next:* What if all logits of a row are −inf? The largest is −inf as well, and −inf − (−inf) is nan, so

@@ -124,8 +124,8 @@ for groups, name in {1: "layer norm", 2: "two by hand", 4: "instance norm"}.item
 # %% [markdown]
 # **Interview · When do you use group norm instead of batch norm?**
 #
-# - *Thirty seconds:* When a batch per GPU is tiny, as in detection, segmentation and diffusion models. Group norm takes its
-#   statistics within one sample, so it doesn't depend on the batch size, and training and evaluation agree.
+# - *Thirty seconds:* I use group norm when the batch on each GPU is tiny, as in detection, segmentation and diffusion models. Group
+#   norm takes its statistics within one sample, so it doesn't depend on the batch size, and training and evaluation agree.
 # - *They ask next:* How does it relate to the other norms? One group is layer norm over channels and positions, and as many groups as
 #   channels is instance norm, apart from the learned weights.
 # - *The trap:* Only the statistics are per group; weight and bias are not.

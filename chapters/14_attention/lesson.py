@@ -86,8 +86,8 @@ pictures.grids(shown[0], "softmax", shown[1], "@ v", shown[2])
 # %% [markdown]
 # **Interview · What does attention compute, and what does it cost?**
 #
-# - *Thirty seconds:* For each query, a weighted mean of the values, whose weights are the softmax of scaled dot products between
-#   that query and the keys. Time grows with the square of the length, and so does memory, if you store the weights.
+# - *Thirty seconds:* For each query it computes a weighted mean of the values, whose weights are the softmax of scaled dot products
+#   between that query and the keys. Time grows with the square of the length, and so does memory, if you store the weights.
 # - *Longer:* The score matrix has length × length entries, but FlashAttention computes the same result in tiles and never stores it
 #   ([chapter 22b](22b_memory.ipynb)).
 # - *They ask next:* What dominates for short sequences? The projections around it, whose cost grows linearly with the length.
@@ -248,8 +248,8 @@ print("no key left:", attend(x, x, x, ~nowhere)[0, 0, :2], layer(x, x, x, nowher
 #
 # **Interview · BERT or GPT: what is the difference?**
 #
-# - *Thirty seconds:* The mask, and with it the task. BERT's attention looks both ways, and the model learns to fill in
-#   masked tokens of its input. GPT's attention is causal, and the model learns to predict the next token at every position at once.
+# - *Thirty seconds:* The difference is the mask, and with it the task. BERT's attention looks both ways, and the model learns to fill
+#   in masked tokens of its input. GPT's attention is causal, and the model learns to predict the next token at every position at once.
 # - *Longer:* A model that looks both ways sees the next token, so it can't learn to predict it. BERT masks about 15 % of the tokens and
 #   learns from those alone; GPT learns from each token.
 # - *They ask next:* When do you use which? To write text, the causal one, whereas for classification a smaller bidirectional one often
@@ -340,8 +340,8 @@ print([round(sum(parameter.numel() for parameter in b.parameters()) / b.linear1.
 #
 # **Interview · How many parameters does a transformer block have?**
 #
-# - *Thirty seconds:* About $12d^2$. Attention has four projections of $d \times d$, and the MLP goes from $d$ to $4d$ and back,
-#   which is $8d^2$.
+# - *Thirty seconds:* It has about $12d^2$ parameters. Attention has four projections of $d \times d$, and the MLP goes from $d$ to $4d$
+#   and back, which is $8d^2$.
 # - *Longer:* GPT-2 has 12 blocks of width 768, and $12 \cdot 12 \cdot 768^2$ is 85 million. The table of 50,257 tokens adds 39 million and
 #   serves as the output layer as well, so with the positions it is 124 million.
 # - *They ask next:* How much work is that? About 2 FLOPs per parameter and token in the forward pass, and 6 with the backward pass
@@ -373,7 +373,8 @@ def deep(kind, depth=48):
 print(deep("pre-norm"), deep("post-norm"), deep("no sums"), sep="\n")
 
 # %% [markdown]
-# With the sums, the first block gets a gradient of the same order as the last. Without them, it gets a hundredth.
+# With the sums, the first block gets a gradient of the same order as the last. Without them, it gets a hundredth here, and a few
+# thousandths with seeds 1 to 3.
 #
 # **Interview · What are the residual connections for, and where does the norm go?**
 #

@@ -375,8 +375,8 @@ print(*(f"{name} differ by {gap.abs().max().item():.1f}" for name, gap in ends.i
 #
 # **Interview · What does `nn.LSTM` return?**
 #
-# - *Thirty seconds:* `output`, which has the last layer's state at every step, and a tuple `(h, c)` with the last states of all
-#   layers and directions. Their shapes are (T, N, directions · H) and (layers · directions, N, H).
+# - *Thirty seconds:* It returns `output`, which has the last layer's state at every step, and a tuple `(h, c)` with the last states of
+#   all layers and directions. Their shapes are (T, N, directions · H) and (layers · directions, N, H).
 # - *Longer:* With `batch_first` the batch comes first in inputs and outputs, but not in the states, and an unbatched input has no N. With
 #   `proj_size`, `output` and `h` have that width, and only `c` has H.
 # - *They ask next:* What represents a whole sentence in a bidirectional layer? `cat([h[-2], h[-1]], -1)`, the last states of the two

@@ -132,8 +132,8 @@ for name, make in makers.items():
 # | forget it (closed form) | `LambdaLR`, `OneCycleLR`, `CyclicLR`, `CosineAnnealingWarmRestarts` |
 # | go on from it (chainable) | `StepLR`, `MultiStepLR`, `ExponentialLR`, `MultiplicativeLR`, `ConstantLR`, `LinearLR`, `PolynomialLR`, `CosineAnnealingLR` |
 #
-# `ReduceLROnPlateau` also continues from the changed rate. A `SequentialLR` behaves like whichever scheduler is active, but the next one
-# [starts again from the initial rate](proof-phases).
+# `ReduceLROnPlateau` also continues from the changed rate. A `SequentialLR` behaves like whichever scheduler is active, but most
+# schedulers [start again from the initial rate](proof-phases) when their turn comes. `MultiplicativeLR` goes on from the current rate.
 #
 # Chainable schedulers can share an optimizer: `ChainedScheduler` steps one after the other, and the factors of the first pair
 # below multiply. In the second pair, the closed-form scheduler steps last and overwrites what the other one did:
@@ -381,8 +381,8 @@ print("counted in updates, they have", rates[:3])
 # %% [markdown]
 # **Interview · Which steps does a schedule count under gradient accumulation?**
 #
-# - *Thirty seconds:* The optimizer's. I step the scheduler where I step the optimizer, and give it the number of updates, which
-#   is the number of batches divided by the number that are accumulated.
+# - *Thirty seconds:* It counts the optimizer's steps. I step the scheduler where I step the optimizer, and give it the number of
+#   updates, which is the number of batches divided by the number that are accumulated.
 # - *Longer:* Counted in batches, the warm-up here is over before the first update, and a decay ends four times too early.
 # - *They ask next:* Can you make a new scheduler for each epoch? No, it would [count from 0 and warm up again](proof-resume).
 # - *The trap:* `len(loader) * epochs` isn't the total number of steps.
@@ -510,7 +510,7 @@ print(inspect.getsource(base._watch))
 # ## Rapid fire
 # 1. What does `MultiStepLR` with milestones 2 and 2 do in epoch 2? Multiply the rate by `gamma` squared.
 # 2. A parameter group is added after the scheduler was made. What does the next `step` of a `LambdaLR` do? It raises an error,
-#    because there is no function for the new group, whereas a `StepLR` or a cosine simply goes on.
+#    because there is no function for the new group, whereas a `StepLR` simply goes on.
 # 3. Where does a scheduler keep the initial rate? In each group, as `"initial_lr"`.
 # 4. `StepLR(optimizer, 30)` is stepped after each of 100 batches. How much of the rate is left after the epoch? A
 #    thousandth: 100 steps are three drops by 10.

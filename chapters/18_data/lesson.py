@@ -204,7 +204,7 @@ bars(drawn, "tokens (light: padding)", "Padded rows are mostly padding; packed r
 #
 # **Interview · When do you write a `collate_fn`?**
 #
-# - *Thirty seconds:* When samples don't stack: sequences of different lengths, images with different numbers of boxes, or
+# - *Thirty seconds:* I write one when samples don't stack: sequences of different lengths, images with different numbers of boxes, or
 #   objects that aren't numbers. It receives the list of samples and returns the batch that your loop expects.
 # - *Longer:* Pad to the longest sample of the *batch*, and return the lengths or a mask too.
 # - *They ask next:* Where does it run? In the worker, so it should return CPU tensors. Spawned workers get it by pickle, so it

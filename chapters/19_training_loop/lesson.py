@@ -358,8 +358,8 @@ pictures.curves(lines, xlabel="step", ylabel="loss (nats)", log="y", marks={"res
 #
 # **Interview · You accumulate gradients over batches of sentences. What do you divide by?**
 #
-# - *Thirty seconds:* By the number of tokens that count, taken over all batches of the step. So I add up the gradients of summed losses and
-#   divide them once at the end. Dividing each batch's mean by the number of batches would give a mean of means.
+# - *Thirty seconds:* I divide by the number of tokens that count, taken over all batches of the step. So I add up the gradients of
+#   summed losses and divide them once at the end. Dividing each batch's mean by the number of batches would give a mean of means.
 # - *Longer:* With equal numbers of tokens the two agree, which is why the fault went unnoticed in well-known trainers. Under DDP the count has
 #   to be added up over ranks too, and `no_sync` skips the all-reduce for all but the last batch ([chapter 23](23_multi_gpu.ipynb)).
 # - *They ask next:* Does that give the same gradient as one large batch? Not with batch norm, which normalizes each batch by itself, and

@@ -201,7 +201,7 @@ print("with strict=False:", plain.load_state_dict(real["model"], strict=False).m
 #
 # **Interview · What is inside a `.pt` file?**
 #
-# - *Thirty seconds:* An uncompressed zip archive with one pickle for the structure and one record of bytes per storage. The
+# - *Thirty seconds:* It is an uncompressed zip archive with one pickle for the structure and one record of bytes per storage. The
 #   pickle describes a tensor by its storage's key, an offset, a shape and strides.
 # - *Longer:* Views of one dtype that are saved together still share memory after loading, whereas PyTorch refuses to save views
 #   with different dtypes. Since nothing is compressed, a file can be mapped into memory.

@@ -246,8 +246,9 @@ pictures.slider(draw, start={"hours": 20}, hours=[5, 20, 80])
 #   master copy. Keep old checkpoints as well: after a loss spike you can go back to one and skip the batches that caused it.
 # - *They ask next:* What do you do if a save takes minutes? I copy the state to the CPU's memory and write it in the background, with each
 #   rank writing its own shard ([chapter 23b](23b_shards.ipynb)).
-# - *They ask next:* What happens if a machine dies? The others hang or fail in their next collective, so `torchrun`
-#   restarts all workers, on a spare machine or on fewer, and they resume from the last checkpoint.
+# - *They ask next:* What happens if a machine dies? The others hang or fail in their next collective. `torchrun
+#   --max-restarts=3` then restarts all workers, which resume from the last checkpoint; by default it restarts none. With
+#   `--nnodes=MIN:MAX` they go on with fewer machines, or with a spare one.
 # - *The trap:* Saving once an epoch is a habit from small runs. An epoch of a large run may take days.
 # - *Proof:* `proof-interval`, `proof-checkpoint-size`; you measure the best interval in exercise 4.
 

@@ -6,7 +6,7 @@
 # accumulation.
 #
 # An interviewer in 2026 means version 5 of `transformers`, so the text describes that version and says where version 4 differs. The cells
-# ran on 4.57.1, whose mechanisms are the same. This is the only lesson that needs a further package, of about 150 MB: `pip install
+# ran on 4.57.1. This is the only lesson that needs a further package, of about 150 MB: `pip install
 # "minitorch-course[transformers]"`, or in a clone `.venv/bin/pip install -e ".[transformers]"`. You can read on without it, because all
 # outputs are stored here, and the exercises don't need it either.
 
