@@ -90,6 +90,7 @@ def test_what_is_asked_in_two_words_or_more_alike_is_known_as_the_same(bank: Ban
         "`torch.Tensor` or `torch.tensor`?",
         "Why save the optimizer, and what is in its `state_dict`?",
         "What is in an ONNX file?",
+        "How do you export a language model with a KV cache?",
     }
     cards = [card for kind in ("question", "line") for card in bank.of(kind)]
     words = {card: set(re.findall(r"[a-z0-9_]+", card.words.lower())) - _COMMON for card in cards}
