@@ -1,7 +1,7 @@
 # %% [markdown] tags=["short"]
 # # Types and dispatch
 # By the end, your library will choose the dtype of each result as PyTorch does. One line will turn a NumPy function into an
-# operation that converts its operands, whether you call it as a function or as a method. The first half of the lesson is about
+# operation that converts its operands. The first half of the lesson is about
 # dtypes, the second about what happens between a call and its kernel.
 #
 # ## A counter that stops
@@ -262,7 +262,7 @@ print("allclose of shapes (2,) and (3, 2):", torch.allclose(torch.ones(2), torch
 # **Interview · How do you compare two floating-point tensors?**
 #
 # - *Thirty seconds:* I compare them with a tolerance, because two correct programs that add in different orders differ in the last
-#   digits. In tests I use `torch.testing.assert_close`, which also compares dtype and shape and reports the largest difference.
+#   digits. In tests I use `torch.testing.assert_close`, which also compares dtype and shape.
 # - *They ask next:* What do `rtol` and `atol` mean? The test is $|x - y| \le \text{atol} + \text{rtol} \cdot |y|$, so near 0,
 #   where rtol times y vanishes, atol decides.
 # - *The trap:* `allclose` broadcasts silently, so compare the shapes too; and `nan` equals nothing, not even `nan`, unless you pass
@@ -357,8 +357,8 @@ print(check.error(product[0, 0].item))
 #   model on fake tensors to learn every shape without computing or allocating anything.
 # - *They ask next:* How is it different from a meta tensor? A meta tensor has the device "meta". A FakeTensor claims to be on the
 #   CPU or a GPU, so that rules about devices are checked, too.
-# - *The trap:* Code that runs on fake tensors can't read a value, by `item()` or an `if`. Since there is no data, a compiler must break the
-#   graph or keep the value symbolic ([chapter 08](08_static_and_dynamic_graphs.ipynb)).
+# - *The trap:* Code that runs on fake tensors can't read a value, by `item()` or an `if`. A compiler must break the graph or
+#   keep the value symbolic ([chapter 08](08_static_and_dynamic_graphs.ipynb)).
 # - *Proof:* a result without data: `proof-meta-kernel`.
 
 # %% [markdown] given="mytorch.dispatch:LAYERS mytorch.dispatch:run_kernel"
