@@ -21,7 +21,7 @@ from course.checks import bundle as _bundle
 from course.designs import design as design
 from course.files import Course
 from course.intact import intact as intact
-from course.learner import package, practice, ran, scope, verdict
+from course.learner import lines, package, practice, ran, scope, verdict
 from course.learner.install import install as install
 from course.learner.ran import CellRun
 from course.parsed import parsed
@@ -264,7 +264,8 @@ def _show_error(shell: Any, kind: type[Exception], error: Exception, traceback: 
     if message := _in_words(error, traceback):
         shell._showtraceback(NotAnsweredError, NotAnsweredError(message), [message])
         return
-    shell.showtraceback((kind, error, traceback), tb_offset=tb_offset)
+    written = "\n".join(run.text for run in runs)
+    shell.showtraceback((kind, error, lines.without_reference(traceback, written)), tb_offset=tb_offset)
     if isinstance(error, NameError) and (found := scope.provider(str(error.name), practice.setup_texts())):
         print(f"`{error.name}` comes with `{found}`.")
 

@@ -41,7 +41,7 @@ from course.checks.printable import ANSI, MAX_MESSAGE
 from course.grading.calls import Witness
 from course.grading.guard import Guard
 from course.grading.reach import Reach, Record
-from course.learner import package, ran
+from course.learner import lines, package, ran
 from course.learner.scope import Names
 from course.sandbox import confine, namespaces, seccomp
 from course.source import assemble
@@ -166,7 +166,7 @@ def _exercise(
         with witness.watching():
             exec(code, guard.names | found)
     except BaseException as raised:
-        error = _message(raised)
+        error = _message(raised, job["solution"])
         if not (job["parts"] or job["reveal"]) and _is_the_checks(raised, space) and time.monotonic() - began < _SOON:
             with contextlib.suppress(BaseException):  # the name of a type may be the learner's code, too
                 error = ran.failed(ran.gave(found, lambda: _again(code, guard.names | found)), error)[:MAX_MESSAGE]
@@ -329,14 +329,17 @@ def _run(shell: Shell, text: str) -> str:
     run: Any = shell.run_cell  # its module has no type hints
     result = run(text, store_history=False)
     raised = result.error_before_exec or result.error_in_exec
-    return "" if raised is None else _message(raised)
+    return "" if raised is None else _message(raised, text)
 
 
-def _message(raised: BaseException) -> str:
+def _message(raised: BaseException, answer: str) -> str:
+    """What an answer raised, and in which of its lines."""
     try:
         text = f"{type(raised).__name__}: {raised}"
     except BaseException:  # its text is the learner's code too
         text = type(raised).__name__
+    with contextlib.suppress(BaseException):  # so may the file that its line is read from
+        text = text[: MAX_MESSAGE - 200] + lines.raised_in(raised, answer)
     return ANSI.sub("", text)[:MAX_MESSAGE]
 
 

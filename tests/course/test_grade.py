@@ -193,7 +193,9 @@ def test_a_leftover_print_costs_nothing(result: Callable[[str], Result]) -> None
 
 def test_a_solution_that_raises_stops_no_other(result: Callable[[str], Result]) -> None:
     assert statuses(result("raises")) == ["error", "error", "passed", "passed"]
-    assert messages(result("raises"))[0] == "the solution cell: ZeroDivisionError: division by zero"
+    assert messages(result("raises"))[0] == (
+        "the solution cell: ZeroDivisionError: division by zero (line 1 of your answer: `1 / 0`)"
+    )
     assert messages(result("raises"))[1].startswith("the solution cell: SyntaxError: ")
 
 
@@ -201,7 +203,9 @@ def test_marks_in_the_learners_text_skip_nothing(result: Callable[[str], Result]
     assert statuses(result("marks")) == ["error", "passed", "error", "passed"]
     told = "Your `prediction` is an int; the check then failed with TypeError: 'int' object is not iterable"
     assert messages(result("marks"))[0] == told
-    assert messages(result("marks"))[2] == "the solution cell: ZeroDivisionError: division by zero"
+    assert messages(result("marks"))[2] == (
+        "the solution cell: ZeroDivisionError: division by zero (line 4 of your answer: `1/0`)"
+    )
 
 
 def test_a_wrong_answer_with_its_own_output_scores_0_and_says_why(result: Callable[[str], Result]) -> None:
@@ -213,7 +217,7 @@ def test_a_wrong_answer_with_its_own_output_scores_0_and_says_why(result: Callab
     ]
     assert re.fullmatch(r"strides: at \[0\]: expected \d+, got 1", strides)
     assert mean == "running mean: expected array float64 (5,), got array float64 (5, 1)"
-    assert step == "NameError: name 'undefined' is not defined"
+    assert step == "NameError: name 'undefined' is not defined (line 2 of your answer: `return undefined`)"
 
 
 def test_the_name_of_a_type_is_the_learners_too(result: Callable[[str], Result]) -> None:
