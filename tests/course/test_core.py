@@ -373,7 +373,7 @@ def test_what_a_grade_finds_without_a_sandbox(
         "memory": filled(core_course, core_strides=searching(core_course)),
     }
     items = scores(core_course, tmp_path, **submissions)
-    assert items["files"]["core_strides"].message == "AssertionError: found in files"
+    assert items["files"]["core_strides"].message.startswith("AssertionError: found in files (line ")
     assert items["memory"]["core_strides"].status == "passed"
 
 
@@ -397,7 +397,8 @@ def test_one_part_costs_no_other_and_a_grade_is_what_the_notebook_says(core_cour
         "dies": ["error", "skipped", "skipped", "passed"],
     }
     assert items["wrong"]["core_tensor"].message.startswith(
-        "Tensor.rows: AttributeError: 'Tensor' object has no attribute 'nothing'\nTensor.describe: described: expected "
+        "Tensor.rows: AttributeError: 'Tensor' object has no attribute 'nothing' "
+        "(line 2 of your answer: `return self.nothing  # a line of mine`)\nTensor.describe: described: expected "
     )
     assert items["raises"]["core_strides"].message == "the cell does not define strides"
     assert "\nTensor.describe: the cell does not define describe" in items["raises"]["core_tensor"].message

@@ -21,13 +21,22 @@ NEEDS = "defines it; the solution cell itself must hold all that it needs)"
 @pytest.mark.parametrize(
     ("exercise", "told"),
     [
-        ("core_strides", f"NameError: name 'mine' is not defined (cell 1, `def mine(size):`, {NEEDS}"),
+        (
+            "core_strides",
+            "NameError: name 'mine' is not defined (line 2 of your answer: `return mine(size)`) "
+            f"(cell 1, `def mine(size):`, {NEEDS}",
+        ),
         (
             "core_tensor",
             "Tensor.rows: NameError: name 'strides' is not defined "
+            "(line 2 of your answer: `return strides((2, 3))[0]`) "
             "(cell {place}, `def strides(size):`, defines it, in another file: from mytorch.strides import strides)",
         ),
-        ("core_derivative", "NameError: name 'values' is not defined"),  # which the check of this exercise defines
+        (
+            "core_derivative",  # the check of this exercise defines the name
+            "NameError: name 'values' is not defined "
+            '(line 2 of your answer: `derivative("mul", x=lambda g, y: g * y * values, y=lambda g, x: x * g)`)',
+        ),
     ],
 )
 def test_what_is_told(core_course: Course, tmp_path: Path, exercise: str, told: str) -> None:
