@@ -75,7 +75,8 @@ def test_an_undefined_name_is_traced_to_the_cell_that_defines_it(items: dict[str
     needs = "the solution cell itself must hold all that it needs"
     assert {name: item.message for name, item in items["helped"].items() if item.status == "error"} == {
         "predict_strides": "the solution cell: NameError: name 'helper' is not defined "
-        f"(cell 3, `%matplotlib inline`, defines it; {needs})",
-        "running_mean": "the solution cell: NameError: name 'y' is not defined",
-        "smallest_step": f"NameError: name 'math' is not defined (cell 4, `import math`, defines it; {needs})",
+        f"(line 1 of your answer: `prediction = helper(1)`) (cell 3, `%matplotlib inline`, defines it; {needs})",
+        "running_mean": "the solution cell: NameError: name 'y' is not defined (line 1 of your answer: `x = y`)",
+        "smallest_step": "NameError: name 'math' is not defined "
+        f"(line 1 of your answer: `def smallest_step(): return math.e`) (cell 4, `import math`, defines it; {needs})",
     }
