@@ -67,6 +67,7 @@ def moment(context: click.Context, option: click.Parameter, value: str | None) -
 @click.option(
     "--roster", type=FILE, help="The class, a name a line or a gradebook in CSV: who handed in nothing has a row."
 )
+@click.option("--details", is_flag=True, help="Print the exercises of each notebook, as for a single one.")
 @click.pass_obj
 def grade(
     course: Course,
@@ -88,6 +89,7 @@ def grade(
     late_penalty: float,
     late_cap: float,
     roster: Path | None,
+    details: bool,
 ) -> None:
     """Grade notebooks on fresh inputs.
 
@@ -101,6 +103,7 @@ def grade(
     from course.grading.grade import keep_passed
     from course.grading.report import Report
     from course.learner import names
+    from course.learner.practice import exercises
     from course.reports.gradebook import Rules
     from course.reports.gradescope import NotGradedError
     from course.reports.roster import read_roster
@@ -113,7 +116,9 @@ def grade(
         )
     paths = tuple(names.notebook(course, path) for path in paths)
     if unknown := [str(path) for path in paths if not (path.suffix or os.path.lexists(path))]:
-        raise click.UsageError(f"no notebook, folder or chapter is called {unknown[0]!r}")
+        every = [exercise.name for exercise in exercises(course)]
+        where = "; `course check` checks one exercise" if unknown[0] in every else names.suggestion(unknown[0], every)
+        raise click.UsageError(f"no notebook, folder or chapter is called {unknown[0]!r}{where}")
     if untrusted and (trouble := launch.trouble()):
         raise click.UsageError(f"--untrusted needs a sandbox: {trouble}")
     if dask and not importlib.util.find_spec("distributed"):
@@ -169,9 +174,9 @@ def grade(
             signal.signal(number, handler)
     keep(report)
     keep_passed(report, course)
-    print_report(report, Console())
+    rules = Rules(attempts, due, late_penalty, late_cap, tuple(expected), chapter)
+    print_report(report, Console(), rules, details)
     try:
-        rules = Rules(attempts, due, late_penalty, late_cap, tuple(expected), chapter)
         rows = write_reports(report, course, Targets(junit, csv, gradescope, html), rules)
         for row in rows if csv or html else ():
             if row.others or row.is_namesake or row.folder or not (row.is_listed and row.result.path):
@@ -230,7 +235,7 @@ def check(course: Course, paths: tuple[Path, ...], allow_unsolved: bool) -> None
         told = f"{f'{unsaved}; ' * (status == {'skipped'})}`course hint {exercise.name}` gives a hint."
         click.echo(next_line(course) if status == {"passed"} else told)
     else:
-        (print_practice if any(path.is_dir() for path in paths) else print_report)(report, Console())
+        (print_report if len(report.submissions) == 1 else print_practice)(report, Console())
         own = [each for each in report.submissions if Path(each.path).resolve().parent == course.exercises]
         skipped = [item.grade_id for each in own for item in each.items if item.status == "skipped"]
         if kept := [name for name in skipped if name in named and practice.is_kept(course, named[name])]:

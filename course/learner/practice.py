@@ -16,7 +16,7 @@ from course.chapters import Key, key
 from course.checks.bundle import MIME, Bundle
 from course.files import Course, write_atomically
 from course.learner import damaged
-from course.learner.names import suggestion
+from course.learner.names import chapter, suggestion
 from course.source.cells import has_code
 from course.source.kinds import Kind, kind_of
 from course.source.parts import held, short
@@ -88,7 +88,9 @@ def find(course: Course, name: str) -> Exercise:
     every = {exercise.name: exercise for exercise in exercises(course)}
     if name in every:
         return every[name]
-    where = suggestion(name, every) or "; `course progress CHAPTER` lists them"
+    own = [each.name for each in every.values() if chapter(course, name) == each.chapter]
+    listed = f"; chapter {name} has {', '.join(own)}" if own else "; `course progress CHAPTER` lists them"
+    where = suggestion(name, every) or listed
     raise UnknownExerciseError(f"no exercise is called {name!r}{where}")
 
 

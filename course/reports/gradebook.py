@@ -27,12 +27,15 @@ class Rules:
     roster: tuple[str, ...] = ()
     assignment: str = ""
 
+    def days_late(self, result: Result) -> int:
+        """The days begun between the deadline and the time at which a file was handed in; 0 if it is in time."""
+        if self.due is None or not result.submitted_at:
+            return 0
+        return max(0, math.ceil((datetime.fromisoformat(result.submitted_at) - self.due) / timedelta(days=1)))
+
     def deducted(self, result: Result) -> float:
         """The points that a result loses because its file was handed in late."""
-        if self.due is None or not result.submitted_at:
-            return 0.0
-        days = math.ceil((datetime.fromisoformat(result.submitted_at) - self.due) / timedelta(days=1))
-        return round(result.score * min(self.late_cap, self.late_penalty * max(0, days)) / 100, 2)
+        return round(result.score * min(self.late_cap, self.late_penalty * self.days_late(result)) / 100, 2)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,10 @@
 """A grader's report as a table for people, and in the formats of other programs."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean, median
 
 from rich.console import Console
 from rich.markup import escape
@@ -23,17 +25,43 @@ from course.reports.junit import to_junit
 from course.reports.roster import with_roster
 from course.sandbox.launch import description
 
-_WITH_TABLES = 10  # submissions; the tables of a class would scroll away
 _COLOURS = {"passed": "green", "skipped": "dim", "graded": "bold", "not graded": "yellow", "rejected": "red"}
 
 
-def print_report(report: Report, console: Console) -> None:
-    """Print each submission, of a few their exercises too, and the seed that repeats the grade."""
+def print_report(report: Report, console: Console, rules: Rules | None = None, details: bool = False) -> None:
+    """Print a line for each submission, the sums of a class, and the seed that repeats the grade.
+
+    Args:
+        report: the grades.
+        console: where.
+        rules: says which submissions are late, and what that costs.
+        details: print the exercises of each submission, as of a single one.
+    """
     for result in report.submissions:
-        console.print(_headline(result), soft_wrap=True)
-        if result.items and len(report.submissions) <= _WITH_TABLES:
+        console.print(_headline(result) + _lateness(result, rules or Rules()), soft_wrap=True)
+        if result.items and (details or len(report.submissions) == 1):
             console.print(_table(result))
+    if len(report.submissions) > 1:
+        for line in sums(report):
+            console.print(line, soft_wrap=True, markup=False, highlight=False)
     console.print(f"seed {report.seed} · {description()}", style="dim")
+
+
+def sums(report: Report) -> list[str]:
+    """Lines that say of each chapter how many notebooks were graded, their mean and median, and who solved what."""
+    told = []
+    chapters: dict[str, list[Result]] = {}
+    for result in report.submissions:
+        if result.status == "graded" and result.chapter:
+            chapters.setdefault(result.chapter, []).append(result)
+    for chapter, results in sorted(chapters.items()):
+        scores = [result.score for result in results]
+        points = f"mean {mean(scores):.1f} and median {median(scores):g} of {max(r.max_score for r in results)} points"
+        solved = Counter(item.grade_id for result in results for item in result.items if item.status == "passed")
+        names = dict.fromkeys(item.grade_id for result in results for item in result.items)
+        told.append(f"{chapter}: {len(results)} graded, {points}")
+        told.append(f"  solved: {', '.join(f'{name} {solved[name]}' for name in names)}")
+    return told
 
 
 def print_practice(report: Report, console: Console) -> None:
@@ -134,6 +162,13 @@ def _headline(result: Result) -> str:
     points = f", {result.score} of {result.max_score} points" if result.max_score else ""
     reason = f" ({escape(result.reason)})" if result.reason else ""
     return f"[bold]{escape(result.path)}[/]: [{_COLOURS[result.status]}]{result.status}[/]{points}{reason}"
+
+
+def _lateness(result: Result, rules: Rules) -> str:
+    if not (days := rules.days_late(result)):
+        return ""
+    deducted = f", −{rules.deducted(result):g} points" if rules.late_penalty else ""
+    return f", [yellow]{days} day{'s' * (days > 1)} late{deducted}[/]"
 
 
 def _table(result: Result) -> Table:

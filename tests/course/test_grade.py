@@ -406,6 +406,8 @@ def test_the_command_takes_a_chapter_and_says_at_once_that_a_folder_is_not_there
     assert f"written: {tmp_path / 'book.csv'}, {tmp_path / 'pages' / 'index.html'}\n" in said
     code, said = grade(str(tmp_path / "clas"))
     assert (code, f"no notebook, folder or chapter is called '{tmp_path / 'clas'}'" in said) == (2, True), said
+    assert "'running_mean'; `course check` checks one exercise" in grade("running_mean")[1]
+    assert "'runing_mean'; did you mean running_mean?" in grade("runing_mean")[1]
 
 
 @pytest.mark.needs("bubblewrap")

@@ -177,6 +177,8 @@ def test_hints_come_one_at_a_time(own_course: Course) -> None:
     assert practice.hints_given(own_course) == {"running_mean": 3}
     code, output = command(own_course, "hint", "nothing")
     assert (code, "no exercise is called 'nothing'" in output) == (1, True)
+    code, output = command(own_course, "hint", "01")
+    assert (code, output.startswith("Error: no exercise is called '01'; chapter 01 has predict_strides, ")) == (1, True)
 
 
 def solve(course: Course, name: str, text: str) -> Path:

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import unicodedata
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -472,11 +473,30 @@ def test_a_grade_that_goes_on_tells_what_is_new(capsys: pytest.CaptureFixture[st
     ]
 
 
-def test_a_class_is_printed_a_line_each(report: Report) -> None:
+def printed(report: Report, **options: Any) -> str:
     console = Console(width=80, file=io.StringIO())
-    print_report(report, console)
-    assert "contiguous_strides" in console.file.getvalue()  # type: ignore[attr-defined]
-    console = Console(width=80, file=io.StringIO())
-    print_report(Report(5, report.submissions[:1] * 11), console)
-    assert console.file.getvalue().count("graded, 3 of 8 points") == 11  # type: ignore[attr-defined]
-    assert "contiguous_strides" not in console.file.getvalue()  # type: ignore[attr-defined]
+    print_report(report, console, **options)
+    return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
+
+
+def test_a_class_is_printed_a_line_each_and_its_sums(report: Report) -> None:
+    one = report.submissions[0]
+    assert "│ contiguous_strides" in printed(Report(5, [one]))
+    more = Result(
+        "b.ipynb", one.chapter, "graded", score=8, max_score=8, items=[replace(one.items[0], status="failed")]
+    )
+    told = printed(Report(5, [one, one, more]))
+    assert told.count("graded, 3 of 8 points") == 2
+    assert "│ contiguous_strides" not in told
+    assert "01_fixture: 3 graded, mean 4.7 and median 3 of 8 points\n" in told
+    assert "  solved: predict_strides 0, contiguous_strides 2, " in told
+    assert printed(Report(5, [one, more]), details=True).count("│ predict_strides") == 2
+
+
+def test_late_files_and_what_that_costs_are_printed(report: Report) -> None:
+    due = datetime(2026, 12, 1, 18, tzinfo=UTC)
+    late = replace(report.submissions[0], submitted_at="2026-12-03T09:00:00+00:00")
+    in_time = replace(late, submitted_at="2026-12-01T17:59:00+00:00")
+    assert "points, 2 days late, −0.6 points\n" in printed(Report(5, [late]), rules=Rules(due=due, late_penalty=10))
+    assert "points, 2 days late\n" in printed(Report(5, [late]), rules=Rules(due=due))
+    assert "late" not in printed(Report(5, [in_time]), rules=Rules(due=due, late_penalty=10))
