@@ -78,7 +78,8 @@ def said(tmp_path: Path, mode: str) -> Said:
         results = grade([tmp_path], course, jobs=jobs, explain=False).submissions
         assert [each.status for each in results] == ["graded"] * len(texts), results
         items = [item for result in results for item in result.items if item.grade_id in exercises]
-        return [each.message.rpartition("ValueError: ")[2] for item in items for each in (item, *item.parts)]
+        told = [each.message.rpartition("ValueError: ")[2] for item in items for each in (item, *item.parts)]
+        return [each.partition(" (line ")[0] for each in told]
 
     return said
 
