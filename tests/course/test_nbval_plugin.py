@@ -304,6 +304,16 @@ def test_nothing_is_loaded_without_nbval(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(text)
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", tmp_path], capture_output=True, text=True, check=False)
     assert "1 passed" in done.stdout, done.stdout
+    assert "--nbval" not in done.stdout
+
+
+def test_who_forgets_nbval_is_told(tmp_path: Path) -> None:
+    notebook = tmp_path / "06_core.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(), notebook)
+    for argument in (tmp_path, notebook):
+        command = [sys.executable, "-m", "pytest", "-q", argument]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert "Notebooks are run and graded with --nbval: pytest --nbval exercises\n" in done.stdout
 
 
 @pytest.mark.parametrize(("required", "outcome"), [("0", "skipped"), ("1", "error")])
