@@ -74,10 +74,10 @@ def topics(lessons: Notebooks, unsolved: Notebooks) -> str:
         "# Topics",
         "Each term of the Chinese interview notes that the course mirrors: the section that teaches it, the cell that "
         "shows it, the exercises that grade it.",
-        table("term | section | exercises | shown by | chapter", dict.fromkeys(ordered)),
+        "{.stacked .topics}\n" + table("term | section | exercises | shown by | chapter", dict.fromkeys(ordered)),
         "## Myths",
         "You'll hear these claims, and they are wrong.",
-        table("the claim | exercises | shown by | chapter", dict.fromkeys(myths)),
+        "{.stacked .myths}\n" + table("the claim | exercises | shown by | chapter", dict.fromkeys(myths)),
     )
 
 
@@ -101,7 +101,7 @@ def whiteboard(unsolved: Notebooks) -> str:
         "collections, out of 23, that contain them. The minutes are those of all exercises in a row, each of which is "
         "graded on inputs that nobody has seen before.",
         _NARROW,
-        "{.stacked}\n" + table("problem | exercises | collections | minutes | points | kind | 中文", rows),
+        "{.stacked .problems}\n" + table("problem | exercises | collections | minutes | points | kind | 中文", rows),
     )
 
 

@@ -275,6 +275,17 @@ def test_the_whiteboard_is_narrowed_and_shows_each_column_on_a_phone(built: Path
 
 @pytest.mark.turns(8, together=True)
 @pytest.mark.needs("site", "browser")
+def test_a_phone_shows_each_column_of_the_topics(built: Path, browser: Any) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 800})
+    page.goto((built / "topics.html").as_uri())
+    for table in page.locator("article table").all():
+        cells = table.locator("tbody tr").first.locator("td").all()
+        assert len(cells) >= 4
+        assert all(cell.bounding_box()["x"] + cell.bounding_box()["width"] <= 390 for cell in cells)
+
+
+@pytest.mark.turns(8, together=True)
+@pytest.mark.needs("site", "browser")
 def test_without_a_script_all_questions_are_shown(built: Path, browser: Any) -> None:
     page = browser.new_context(java_script_enabled=False).new_page()
     page.goto((built / "questions.html").as_uri())
