@@ -386,55 +386,6 @@ print("memory of the checkpoint:", after.data_ptr() == saved["embed.weight"].dat
 #   keys matched.
 # - *Proof:* `proof-meta-device`.
 #
-# ### Milestone: GPT's keys
-# Let's build the module tree of `minitorch/models/gpt.py`, with the names that nanoGPT uses. LayerNorm and Embedding get their
-# `forward` in chapters 12 and 13, so here they only hold parameters of the right shapes.
-
-# %% tags=["proof-GPT-keys"]
-from minitorch.models import GPT, GPTConfig
-
-n = mytorch.nn
-
-
-class Holds(n.Module):
-    def __init__(self, **shapes):
-        super().__init__()
-        for name, shape in shapes.items():
-            setattr(self, name, n.Parameter(mytorch.empty(shape)))
-
-
-def norm(width):
-    return Holds(weight=(width,), bias=(width,))
-
-
-def block(width):
-    attention = n.ModuleDict({"c_attn": n.Linear(width, 3 * width), "c_proj": n.Linear(width, width)})
-    mlp = n.ModuleDict({"c_fc": n.Linear(width, 4 * width), "c_proj": n.Linear(4 * width, width)})
-    return n.ModuleDict({"ln_1": norm(width), "attn": attention, "ln_2": norm(width), "mlp": mlp})
-
-
-def tree(words, positions, width, depth):
-    parts = {"wte": Holds(weight=(words, width)), "wpe": Holds(weight=(positions, width))}
-    parts |= {"h": n.ModuleList([block(width) for _ in range(depth)]), "ln_f": norm(width)}
-    model = n.ModuleDict({"transformer": n.ModuleDict(parts), "lm_head": n.Linear(width, words, False)})
-    model.transformer.wte.weight = model.lm_head.weight
-    return model
-
-
-def carried(state, library):
-    return {name: library.from_numpy(tensor.numpy()) for name, tensor in state.items()}
-
-
-gpt, mine = GPT(GPTConfig(block_size=8, vocab_size=16, n_layer=2, n_head=2, n_embd=8)), tree(16, 8, 8, 2)
-print(mine.load_state_dict(carried(gpt.state_dict(), mytorch)))
-names, parameters = list(mine.state_dict()), list(mine.parameters())
-print(len(names), "names,", len(parameters), "parameters,", gpt.get_num_params(False), "elements")
-print("back:", gpt.load_state_dict(carried(mine.state_dict(), torch)))
-
-# %% [markdown]
-# There is one more name than there are parameters: `lm_head.weight` *is* `transformer.wte.weight`. You will run this
-# model in chapter 14, when your library has all of its layers.
-#
 # ## A linear layer
 # `Linear(in, out)` computes $y = x W^\top + b$ along the last dimension. The weight has the shape (out, in), with one row for each
 # output. It is initialized uniformly in $\pm 1/\sqrt{in}$, as is the bias.
@@ -502,6 +453,55 @@ print("forward of the first layer:", tuple(model[0].forward(mytorch.ones(1, 2)).
 #   never called raises an error.
 # - *The trap:* A test without hooks finds no difference: the bug appears only when somebody registers one.
 # - *Proof:* `proof-call`, `proof-lazy`.
+#
+# ## Milestone: GPT's keys
+# Tables, state dicts and a linear layer are enough for the module tree of `minitorch/models/gpt.py`, with the names that nanoGPT uses.
+# LayerNorm and Embedding get their `forward` in chapters 12 and 13, so here they only hold parameters of the right shapes.
+
+# %% tags=["proof-GPT-keys"]
+from minitorch.models import GPT, GPTConfig
+
+n = mytorch.nn
+
+
+class Holds(n.Module):
+    def __init__(self, **shapes):
+        super().__init__()
+        for name, shape in shapes.items():
+            setattr(self, name, n.Parameter(mytorch.empty(shape)))
+
+
+def norm(width):
+    return Holds(weight=(width,), bias=(width,))
+
+
+def block(width):
+    attention = n.ModuleDict({"c_attn": n.Linear(width, 3 * width), "c_proj": n.Linear(width, width)})
+    mlp = n.ModuleDict({"c_fc": n.Linear(width, 4 * width), "c_proj": n.Linear(4 * width, width)})
+    return n.ModuleDict({"ln_1": norm(width), "attn": attention, "ln_2": norm(width), "mlp": mlp})
+
+
+def tree(words, positions, width, depth):
+    parts = {"wte": Holds(weight=(words, width)), "wpe": Holds(weight=(positions, width))}
+    parts |= {"h": n.ModuleList([block(width) for _ in range(depth)]), "ln_f": norm(width)}
+    model = n.ModuleDict({"transformer": n.ModuleDict(parts), "lm_head": n.Linear(width, words, False)})
+    model.transformer.wte.weight = model.lm_head.weight
+    return model
+
+
+def carried(state, library):
+    return {name: library.from_numpy(tensor.numpy()) for name, tensor in state.items()}
+
+
+gpt, mine = GPT(GPTConfig(block_size=8, vocab_size=16, n_layer=2, n_head=2, n_embd=8)), tree(16, 8, 8, 2)
+print(mine.load_state_dict(carried(gpt.state_dict(), mytorch)))
+names, parameters = list(mine.state_dict()), list(mine.parameters())
+print(len(names), "names,", len(parameters), "parameters,", gpt.get_num_params(False), "elements")
+print("back:", gpt.load_state_dict(carried(mine.state_dict(), torch)))
+
+# %% [markdown]
+# There is one more name than there are parameters: `lm_head.weight` *is* `transformer.wte.weight`. You will run this
+# model in chapter 14, when your library has all of its layers.
 #
 # ## Common myths
 # Three common claims about modules are wrong, and each links to the cell that refutes it:

@@ -2,7 +2,7 @@
 # # Everything on your own code
 # In this chapter two networks from `minitorch/models` train on your library, with nothing changed but their imports. You will kill a run
 # and reproduce every loss after the restart, compare your library with an oracle, train on four ranks, and break parts of the library on
-# purpose to see which tests fail.
+# purpose to see which tests fail. At the end you will look for copies and test questions in the training data.
 
 # %% hidden=true
 from course import lesson, pictures
@@ -71,7 +71,7 @@ pictures.curves(lines, range(1, 241, 4), xlabel="step", ylabel="loss (nats)", ma
 # - *Proof:* `proof-killed`; several ranks: [chapter 23b](23b_shards.ipynb).
 
 # %% [markdown]
-# ## Memorization, duplicates and contamination
+# ## What a small GPT memorizes
 # What does the trained GPT write? The next cell prompts it with the first eight letters of the second line and takes the most probable
 # letter from there on.
 
@@ -111,86 +111,6 @@ print(f"a uniform guess: {np.log(len(letters)):.1f} nats")
 #   likely has a bug.
 # - *The trap:* One good sample doesn't make a good language model.
 # - *Proof:* `proof-writes`.
-
-# %% [markdown]
-# ### Duplicates in the training text
-# Your GPT memorized its text because it read the text many times. On the web many pages are copies of each other, most of them slightly
-# edited, so a large training set repeats itself unless you remove the duplicates. To compare two pages, cut each into *shingles*, here
-# runs of five words. Their similarity is the number of shingles in common divided by the number in either page (*Jaccard similarity*).
-# **MinHash** keeps only the smallest hash of a page's shingles under each of 128 hash functions, and two pages agree on one of these
-# values with a probability equal to their similarity:
-
-# %% tags=["proof-near-duplicates"]
-import zlib
-
-drawn = np.random.default_rng(0)
-page, other = ([f"word{number}" for number in drawn.integers(0, 5000, 300)] for _ in range(2))
-edited = [word if at % 60 else "edited" for at, word in enumerate(page)]
-scale, shift = drawn.integers(1, 2**31 - 1, (2, 128, 1))
-
-
-def shingles(words):
-    return {zlib.crc32(" ".join(words[at : at + 5]).encode()) >> 1 for at in range(len(words) - 4)}
-
-
-def minhash(words):
-    return ((scale * np.array(sorted(shingles(words))) + shift) % (2**31 - 1)).min(1)
-
-
-for name, second in (("edited", edited), ("another", other)):
-    exact = len(shingles(page) & shingles(second)) / len(shingles(page) | shingles(second))
-    print(f"{name:8} similarity {exact:.2f}, MinHash {(minhash(page) == minhash(second)).mean():.2f}")
-print("compared, by similarity:", {share: round(1 - (1 - share**8) ** 16, 2) for share in (0.3, 0.5, 0.8, 0.9)})
-
-# %% [markdown]
-# Since nobody can compare every pair among a billion pages, the 128 values are divided into 16 bands of 8, and only pages that share a
-# whole band are compared (*locality-sensitive hashing*). The last line shows how likely that is: a pair with similarity 0.9 is almost
-# certainly compared, and a pair with 0.3 almost never.
-#
-# **Interview · Why deduplicate training data, and how do you find near-duplicates among billions of pages?**
-#
-# - *Thirty seconds:* Repeated text wastes compute, is memorized much more easily, and leaks into the held-out set. I find exact copies by
-#   hashing the pages. For near-duplicates I use MinHash: the share of values on which two signatures agree estimates the pages'
-#   similarity, and by grouping the values into bands I compare only pages that share a band.
-# - *They ask next:* Can you deduplicate too much? Yes, because good pages are often copied more than bad ones. I keep
-#   one page of each cluster, and train small models with and without the duplicates to compare. Repeating good data for
-#   a few epochs does little harm.
-# - *The trap:* It isn't enough to deduplicate whole pages, or inside the training set. Headers and quotations recur across different pages,
-#   and copies of held-out pages have to leave the training set.
-# - *Proof:* `proof-near-duplicates`.
-
-# %% [markdown]
-# ### Contaminated evaluations
-# A benchmark that is in the training data measures memory instead of ability. The usual search looks for n-grams of its questions, which
-# finds copies even if a number has been changed but misses rewordings:
-
-# %% tags=["proof-contamination"]
-question = "A train covers eighty kilometres in its first hour and keeps its speed. How far has it come by noon if it left at nine?"
-reworded = "Leaving at nine, a train runs at eighty km/h without a break. What distance has it covered when the clock strikes twelve?"
-
-
-def grams(text, size=8):
-    words = text.split()
-    return {tuple(words[at : at + size]) for at in range(len(words) - size + 1)}
-
-
-for name, text in (("copied", question), ("renumbered", question.replace("eighty", "ninety")), ("reworded", reworded)):
-    print(f"{name:10} {len(grams(question) & grams(text)) / len(grams(question)):.0%} of the question's 8-grams")
-
-# %% [markdown]
-# **Interview · How do you find out whether a benchmark was in the training data?**
-#
-# - *Thirty seconds:* I search the training text for the benchmark's n-grams, and report the score without the items that overlap.
-#   Rewordings and translations share no n-gram, so I also test on items that the model can't have seen: newer ones, or the same ones with
-#   different numbers. If its score drops more on those than other models' scores do, that is evidence.
-# - *Longer:* Without access to the data, I ask the model to continue the first half of a question, or compare the
-#   likelihood of the items in their published order with that of shuffled orders. A model that hasn't seen them has no
-#   reason to prefer the published order.
-# - *They ask next:* The clean items have a lower score. Is that proof? Not by itself, because they may be harder. I
-#   compare with a model that is known to be clean, on the same two groups, with error bars.
-# - *The trap:* The pretraining data isn't the only place to search. The benchmark also leaks through fine-tuning data, through text by
-#   models that knew it, and through choosing a checkpoint by its score.
-# - *Proof:* `proof-contamination`.
 
 # %% [markdown]
 # ## What a long run costs
@@ -490,6 +410,90 @@ pictures.curves({"LeNet": trainer.losses[::4]}, range(1, 253, 4), xlabel="step",
 # %% tags=["proof-spread"]
 counts = mytorch.rand(2000, 450).lt(4 / 450).sum(1).float()
 print(f"450 images, each wrong with 4/450: mean {counts.mean().item():.0f}, deviation {counts.std().item():.0f}")
+
+# %% [markdown]
+# ## Duplicates and contamination in the data
+# So far we have tested the code. The data can be wrong as well, and then all of the tests above pass: the run is correct, and its result
+# still means less than it seems to.
+#
+# ### Duplicates in the training text
+# Your GPT memorized its text because it read the text many times. On the web many pages are copies of each other, most of them slightly
+# edited, so a large training set repeats itself unless you remove the duplicates. To compare two pages, cut each into *shingles*, here
+# runs of five words. Their similarity is the number of shingles in common divided by the number in either page (*Jaccard similarity*).
+# **MinHash** keeps only the smallest hash of a page's shingles under each of 128 hash functions, and two pages agree on one of these
+# values with a probability equal to their similarity:
+
+# %% tags=["proof-near-duplicates"]
+import zlib
+
+drawn = np.random.default_rng(0)
+page, other = ([f"word{number}" for number in drawn.integers(0, 5000, 300)] for _ in range(2))
+edited = [word if at % 60 else "edited" for at, word in enumerate(page)]
+scale, shift = drawn.integers(1, 2**31 - 1, (2, 128, 1))
+
+
+def shingles(words):
+    return {zlib.crc32(" ".join(words[at : at + 5]).encode()) >> 1 for at in range(len(words) - 4)}
+
+
+def minhash(words):
+    return ((scale * np.array(sorted(shingles(words))) + shift) % (2**31 - 1)).min(1)
+
+
+for name, second in (("edited", edited), ("another", other)):
+    exact = len(shingles(page) & shingles(second)) / len(shingles(page) | shingles(second))
+    print(f"{name:8} similarity {exact:.2f}, MinHash {(minhash(page) == minhash(second)).mean():.2f}")
+print("compared, by similarity:", {share: round(1 - (1 - share**8) ** 16, 2) for share in (0.3, 0.5, 0.8, 0.9)})
+
+# %% [markdown]
+# Since nobody can compare every pair among a billion pages, the 128 values are divided into 16 bands of 8, and only pages that share a
+# whole band are compared (*locality-sensitive hashing*). The last line shows how likely that is: a pair with similarity 0.9 is almost
+# certainly compared, and a pair with 0.3 almost never.
+#
+# **Interview · Why deduplicate training data, and how do you find near-duplicates among billions of pages?**
+#
+# - *Thirty seconds:* Repeated text wastes compute, is memorized much more easily, and leaks into the held-out set. I find exact copies by
+#   hashing the pages. For near-duplicates I use MinHash: the share of values on which two signatures agree estimates the pages'
+#   similarity, and by grouping the values into bands I compare only pages that share a band.
+# - *They ask next:* Can you deduplicate too much? Yes, because good pages are often copied more than bad ones. I keep
+#   one page of each cluster, and train small models with and without the duplicates to compare. Repeating good data for
+#   a few epochs does little harm.
+# - *The trap:* It isn't enough to deduplicate whole pages, or inside the training set. Headers and quotations recur across different pages,
+#   and copies of held-out pages have to leave the training set.
+# - *Proof:* `proof-near-duplicates`.
+
+# %% [markdown]
+# ### Contaminated evaluations
+# A benchmark that is in the training data measures memory instead of ability. The usual search looks for n-grams of its questions, which
+# finds copies even if a number has been changed but misses rewordings:
+
+# %% tags=["proof-contamination"]
+question = "A train covers eighty kilometres in its first hour and keeps its speed. How far has it come by noon if it left at nine?"
+reworded = "Leaving at nine, a train runs at eighty km/h without a break. What distance has it covered when the clock strikes twelve?"
+
+
+def grams(text, size=8):
+    words = text.split()
+    return {tuple(words[at : at + size]) for at in range(len(words) - size + 1)}
+
+
+for name, text in (("copied", question), ("renumbered", question.replace("eighty", "ninety")), ("reworded", reworded)):
+    print(f"{name:10} {len(grams(question) & grams(text)) / len(grams(question)):.0%} of the question's 8-grams")
+
+# %% [markdown]
+# **Interview · How do you find out whether a benchmark was in the training data?**
+#
+# - *Thirty seconds:* I search the training text for the benchmark's n-grams, and report the score without the items that overlap.
+#   Rewordings and translations share no n-gram, so I also test on items that the model can't have seen: newer ones, or the same ones with
+#   different numbers. If its score drops more on those than other models' scores do, that is evidence.
+# - *Longer:* Without access to the data, I ask the model to continue the first half of a question, or compare the
+#   likelihood of the items in their published order with that of shuffled orders. A model that hasn't seen them has no
+#   reason to prefer the published order.
+# - *They ask next:* The clean items have a lower score. Is that proof? Not by itself, because they may be harder. I
+#   compare with a model that is known to be clean, on the same two groups, with error bars.
+# - *The trap:* The pretraining data isn't the only place to search. The benchmark also leaks through fine-tuning data, through text by
+#   models that knew it, and through choosing a checkpoint by its score.
+# - *Proof:* `proof-contamination`.
 
 # %% [markdown]
 # ## The real one
