@@ -2,7 +2,7 @@
 # # Everything on your own code
 # In this chapter two networks from `minitorch/models` train on your library, with nothing changed but their imports. You will kill a run
 # and reproduce every loss after the restart, compare your library with an oracle, train on four ranks, and break parts of the library on
-# purpose to see which tests fail. At the end you will look for copies and test questions in the training data.
+# purpose to see which tests fail.
 
 # %% hidden=true
 from course import lesson, pictures
@@ -413,11 +413,10 @@ print(f"450 images, each wrong with 4/450: mean {counts.mean().item():.0f}, devi
 
 # %% [markdown]
 # ## Duplicates and contamination in the data
-# So far we have tested the code. The data can be wrong as well, and then all of the tests above pass: the run is correct, and its result
-# still means less than it seems to.
+# All of these tests pass when the code is correct and the data is not.
 #
 # ### Duplicates in the training text
-# Your GPT memorized its text because it read the text many times. On the web many pages are copies of each other, most of them slightly
+# Your GPT memorized what it read many times. On the web many pages are copies of each other, most of them slightly
 # edited, so a large training set repeats itself unless you remove the duplicates. To compare two pages, cut each into *shingles*, here
 # runs of five words. Their similarity is the number of shingles in common divided by the number in either page (*Jaccard similarity*).
 # **MinHash** keeps only the smallest hash of a page's shingles under each of 128 hash functions, and two pages agree on one of these
