@@ -413,7 +413,7 @@ print(f"450 images, each wrong with 4/450: mean {counts.mean().item():.0f}, devi
 
 # %% [markdown]
 # ## Duplicates and contamination in the data
-# All of these tests pass when the code is correct and the data is not.
+# If the code is correct, all of these tests pass, even when the data is bad.
 #
 # ### Duplicates in the training text
 # Your GPT memorized what it read many times. On the web many pages are copies of each other, most of them slightly
